@@ -11,6 +11,7 @@
 
 #include <internal/ni_setting.h>
 
+#include "../base/octets.h"
 #include "../base/setting.h"
 #include "../base/suggest.h"
 #include "cpt.h"
@@ -52,42 +53,22 @@ const struct lx_conf_ni_setting *lx_conf_ni_settings(void)
 	return settings;
 }
 
-/* "0", "0-3" or "0-6/2"; advances *text past it. */
-static bool cpt_item(const char **text, unsigned long *ret_last)
-{
-	unsigned long lo, hi, stride;
-	char *end;
-
-	if (**text < '0' || **text > '9')
-		return false;
-	lo = hi = strtoul(*text, &end, 10);
-	if (*end == '-' && end[1] >= '0' && end[1] <= '9')
-		hi = strtoul(end + 1, &end, 10);
-	if (*end == '/' && end[1] >= '0' && end[1] <= '9') {
-		stride = strtoul(end + 1, &end, 10);
-		if (!stride)
-			return false;
-	}
-	*text = end;
-	if (hi > *ret_last)
-		*ret_last = hi;
-	return lo <= hi;
-}
-
 /* A partition has at least one CPU. */
 int lx_conf_cpt(const char *text, char *ret_text, size_t size)
 {
 	unsigned long last = 0, cpus = sysconf(_SC_NPROCESSORS_CONF);
-	const char *p = text + (*text == '[');
-	bool ok = cpt_item(&p, &last);
+	const char *item = text + (*text == '['), *end;
+	struct lx_span span;
+	bool ok;
 
-	while (ok && *p == ',') {
-		p++;
-		ok = cpt_item(&p, &last);
-	}
-	if (ok && *text == '[')
-		ok = *p++ == ']';
-	if (!ok || *p) {
+	do {
+		end = item + strcspn(item, ",]");
+		ok = !lx_span_parse(item, end - item, UINT32_MAX, &span);
+		if (ok && span.last > last)
+			last = span.last;
+		item = end + 1;
+	} while (ok && *end == ',');
+	if (!ok || strcmp(end, *text == '[' ? "]" : "")) {
 		snprintf(ret_text, size, "\"%.40s\"; \"[0]\", \"[0,2-4]\", ... is expected", text);
 		return -EINVAL;
 	}
