@@ -222,7 +222,7 @@ static int take_route(struct lx_modparam *p, const struct lx_modparam_route *r)
 			      number(r->priority)));
 }
 
-/* "net: { gateway: ... }", with keys in any order, which the parameter itself cannot have. */
+/* "net: { gateway: ... }", keys in any order: only this tool knows it, so spell it as usual. */
 static int named_route(struct lx_modparam *p, const char *entry)
 {
 	LX_AUTO_FREE char *net = strdup(entry), *plain = NULL;
@@ -287,8 +287,10 @@ static void take_forwarding(struct convert *c, const char *value)
 static bool is_known(const char *module, const char *name)
 {
 #define NAME_(module, name, ...) #module "." #name,
-	static const char *const known[] = { LX_CORE_TUNABLES(NAME_, lnet) LX_SOCK_TUNABLES(
-		NAME_, tcp) LX_O2IB_TUNABLES(NAME_, o2ib) NULL };
+	static const char *const known[] = {
+		LX_CORE_TUNABLES(NAME_, lnet) LX_SOCK_TUNABLES(NAME_, tcp)
+		LX_O2IB_TUNABLES(NAME_, o2ib) NULL
+	};
 #undef NAME_
 	size_t len = strlen(module);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Parses the reference's module parameters "networks", "ip2nets", "routes" and
- * "forwarding" (control.md 7) into a configuration, or for tools into the texts as written, and knows
- * where others belong. Called by conf.c, user/node and lnet_legacy2yaml; no state.
+ * "forwarding" (control.md 7) into a configuration, or for tools into the texts as written, and
+ * knows where others belong. Called by conf.c, user/node and lnet_legacy2yaml; no state.
  */
 #ifndef LX_CONF_MODPARAM_H
 #define LX_CONF_MODPARAM_H
