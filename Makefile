@@ -132,7 +132,7 @@ FASTPATH_SRCS := $(if $(no_bpf),$(filter %/without.c,$(FASTPATH_SRCS)),\
 SELFTEST_SRCS := $(wildcard user/selftest/*.c)
 SIM_SRCS := $(wildcard tests/sim/*.c)
 # Messages between daemon and tools: in both, not in liblnetx.
-CONTROL_SRCS := user/ctl/codec.c user/ctl/path.c
+CODEC_SRCS := user/ctl/codec.c user/ctl/path.c
 # liblnetxctl: the client's side, with what it needs of user/base.
 CTL_SRCS := $(wildcard user/ctl/*.c user/schema/*.c) \
 	$(addprefix user/base/,explain.c key.c netns.c nid.c octets.c suggest.c)
@@ -254,7 +254,7 @@ lib: $(addprefix $(B)/,liblnetx.a liblnetx.so liblnetxctl.a liblnetxctl.so)
 
 # ---- programs ------------------------------------------------------------------------
 
-$(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libselftest.a \
+$(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CODEC_SRCS)) $(B)/libselftest.a \
 		$(B)/libfastpath.a $(B)/liblnetx.a
 	$(call link,$(LIBBPF) $(LIBCAP))
 
@@ -290,7 +290,7 @@ reference: $(B)/reference
 
 # The daemon on a fake node, so that the output of the tools can be compared. What tests/fake
 # defines takes the place of the library's.
-$(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) $(B)/libselftest.a \
+$(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CODEC_SRCS) $(FAKE_SRCS)) $(B)/libselftest.a \
 		$(B)/libfastpath.a $(B)/liblnetx.a
 	$(call link,$(LIBBPF) $(LIBCAP) -Wl$(comma)-z$(comma)muldefs -Wl$(comma)--wrap=lx_node_stop)
 

@@ -3,7 +3,7 @@
  * Shell completion of lnetx and lnetctl, and completeness of the manual pages: both follow
  * the programs' own tables.
  */
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../../user/conf/global.h"
 #include "cliworld.h"

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <libmnl/libmnl.h>
 
 #include "cliworld.h"
@@ -264,14 +264,14 @@ static void test_down(void **state)
 /* Answers one request as an lnetxd of another version would. */
 static void play_other_version(int listener)
 {
-	_Alignas(8) char buf[LX_CONTROL_PACKET];
+	_Alignas(8) char buf[LX_CTL_PACKET];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct lx_control_hdr *hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
+	struct lx_ctl_hdr *hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
 	char request[1000];
 	int fd = accept(listener, NULL, NULL);
 
-	nlh->nlmsg_type = LX_CONTROL_TYPE;
-	hdr->version = LX_CONTROL_VERSION + 1;
+	nlh->nlmsg_type = LX_CTL_TYPE;
+	hdr->version = LX_CTL_VERSION + 1;
 	if (recv(fd, request, sizeof(request), 0) <= 0 ||
 	    send(fd, buf, nlh->nlmsg_len, MSG_NOSIGNAL) != (ssize_t)nlh->nlmsg_len)
 		_exit(1);

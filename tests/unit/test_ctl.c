@@ -20,7 +20,7 @@
 #define ANSWERS_MAX 4
 
 struct packet {
-	_Alignas(8) char data[LX_CONTROL_PACKET + 8];
+	_Alignas(8) char data[LX_CTL_PACKET + 8];
 	size_t len;
 };
 
@@ -132,8 +132,8 @@ static void end_message(struct packet *p, const struct nlmsghdr *nlh)
 
 static struct nlmsghdr *row(struct packet *p, unsigned int version)
 {
-	struct nlmsghdr *nlh = message(p, LX_CONTROL_TYPE);
-	struct lx_control_hdr *hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
+	struct nlmsghdr *nlh = message(p, LX_CTL_TYPE);
+	struct lx_ctl_hdr *hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
 
 	hdr->version = version;
 	return nlh;
@@ -141,7 +141,7 @@ static struct nlmsghdr *row(struct packet *p, unsigned int version)
 
 static void add_ni(struct packet *p, const char *net, const char *nid)
 {
-	struct nlmsghdr *nlh = row(p, LX_CONTROL_VERSION);
+	struct nlmsghdr *nlh = row(p, LX_CTL_VERSION);
 
 	mnl_attr_put_strz(nlh, 1, net);
 	mnl_attr_put_strz(nlh, 2, nid);
@@ -163,11 +163,11 @@ static void add_error(struct packet *p, int error, const char *text, const char 
 
 	e->error = error;
 	if (text)
-		mnl_attr_put_strz(nlh, LX_CONTROL_ERR_TEXT, text);
+		mnl_attr_put_strz(nlh, LX_CTL_ERR_TEXT, text);
 	if (object)
-		mnl_attr_put_strz(nlh, LX_CONTROL_ERR_OBJECT, object);
+		mnl_attr_put_strz(nlh, LX_CTL_ERR_OBJECT, object);
 	if (!error)
-		mnl_attr_put_u64(nlh, LX_CONTROL_ERR_COUNT, 3);
+		mnl_attr_put_u64(nlh, LX_CTL_ERR_COUNT, 3);
 	end_message(p, nlh);
 }
 
@@ -288,7 +288,7 @@ static void test_version(void **state)
 	struct packet *p = add_packet(&fake.answer[0]);
 	struct lx_ctl_row ni;
 
-	end_message(p, row(p, LX_CONTROL_VERSION + 1));
+	end_message(p, row(p, LX_CTL_VERSION + 1));
 	start_serving();
 	assert_int_equal(lx_ctl_start(ctl, LX_CTL_SHOW, LX_CTL_NET, NULL), 0);
 	assert_int_equal(lx_ctl_next(ctl, &ni), -EPROTONOSUPPORT);
@@ -349,7 +349,7 @@ static void another_type(struct packet *p)
 
 static void no_control_header(struct packet *p)
 {
-	end_message(p, message(p, LX_CONTROL_TYPE));
+	end_message(p, message(p, LX_CTL_TYPE));
 }
 
 static void bytes_after_a_row(struct packet *p)
@@ -362,7 +362,7 @@ static void bytes_after_a_row(struct packet *p)
 static void too_large(struct packet *p)
 {
 	add_done(p, 0);
-	p->len = LX_CONTROL_PACKET + 8;
+	p->len = LX_CTL_PACKET + 8;
 }
 
 static void test_malformed(void **state)
@@ -404,10 +404,10 @@ static void walk(const struct lx_ctl_row *r, unsigned int depth)
 
 	assert_true(depth < 8);
 	while (lx_ctl_each(r, &v)) {
-		assert_true(++n <= LX_CONTROL_PACKET / 4 + 256);
+		assert_true(++n <= LX_CTL_PACKET / 4 + 256);
 		assert_int_not_equal(v.type, LX_CTL_NONE);
 		if (v.type == LX_CTL_TEXT)
-			assert_true(strlen(v.text) < LX_CONTROL_PACKET);
+			assert_true(strlen(v.text) < LX_CTL_PACKET);
 		if (v.type == LX_CTL_MAP || v.type == LX_CTL_LIST)
 			walk(&v.inside, depth + 1);
 	}
@@ -415,23 +415,23 @@ static void walk(const struct lx_ctl_row *r, unsigned int depth)
 
 static void test_mutated_rows(void **state)
 {
-	static const struct lx_control_object *const objects[] = {
-		&lx_control_nets, &lx_control_peers, &lx_control_bpf, &lx_control_stats,
-		&lx_control_udsps,
+	static const struct lx_ctl_shown *const objects[] = {
+		&lx_ctl_nets, &lx_ctl_peers, &lx_ctl_bpf, &lx_ctl_stats,
+		&lx_ctl_udsps,
 	};
 	static const char *const lnd_names[] = { "conns_per_peer", "tos", NULL };
 	struct lx_ni_info ni = { .ifname = "eth0", .lnd_tunable_names = lnd_names,
 				 .udsp = { .n_gateways = 2, .n_sources = 1 } };
 	struct packet p = { .len = 0 };
-	struct nlmsghdr *nlh = row(&p, LX_CONTROL_VERSION);
+	struct nlmsghdr *nlh = row(&p, LX_CTL_VERSION);
 	size_t len;
 	const void *attrs;
 
-	assert_int_equal(lx_schema_put(nlh, LX_CONTROL_PACKET, lx_control_nets.group, &ni, 9), 0);
-	assert_int_equal(lx_schema_put(nlh, LX_CONTROL_PACKET, lx_control_nets.row, &ni, 9), 0);
-	attrs = lx_schema_attrs(nlh, sizeof(struct lx_control_hdr), &len);
+	assert_int_equal(lx_schema_put(nlh, LX_CTL_PACKET, lx_ctl_nets.group, &ni, 9), 0);
+	assert_int_equal(lx_schema_put(nlh, LX_CTL_PACKET, lx_ctl_nets.row, &ni, 9), 0);
+	attrs = lx_schema_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
 	for (int i = 0; i < 20000; i++) {
-		const struct lx_control_object *o = objects[rnd_below(N_OF(objects))];
+		const struct lx_ctl_shown *o = objects[rnd_below(N_OF(objects))];
 		size_t cut = rnd_below(4) ? len : rnd_below(len + 1);
 		char *copy = malloc(cut ? cut : 1); /* exact size, for sanitizers */
 		struct lx_ctl_row r;
@@ -607,8 +607,8 @@ static void test_bad_arguments(void **state)
 static void got(uint8_t command, uint16_t flags, const struct lx_schema *schema, void *obj)
 {
 	const struct nlmsghdr *nlh =
-		lx_schema_message(fake.request.data, fake.request.len, sizeof(struct lx_control_hdr));
-	const struct lx_control_hdr *hdr = mnl_nlmsg_get_payload(nlh);
+		lx_schema_message(fake.request.data, fake.request.len, sizeof(struct lx_ctl_hdr));
+	const struct lx_ctl_hdr *hdr = mnl_nlmsg_get_payload(nlh);
 	const void *attrs;
 	char text[200];
 	size_t len;
@@ -643,10 +643,10 @@ static void test_net_arguments(void **state)
 		{ "tunables.peer_credits", "010" }, { "interfaces", "eth0" },
 		{ "lnd_tunables.tos", "-1" }, { "tunables.credits", "0x100" }, { NULL, NULL }
 	};
-	struct lx_control_net net;
+	struct lx_ctl_net net;
 
 	send_it(LX_CTL_ADD, LX_CTL_NET, args);
-	got(LX_CONTROL_NETS, NLM_F_CREATE, &lx_control_net_schema, &net);
+	got(LX_CTL_CMD_NETS, NLM_F_CREATE, &lx_ctl_net_schema, &net);
 	assert_int_equal(net.ni.net, LX_NET(LX_NET_TCP, 3));
 	assert_string_equal(net.ni.ifname, "eth0");
 	assert_int_equal(net.ni.tun.peer_credits, 8);
@@ -664,10 +664,10 @@ static void test_peer_arguments(void **state)
 	const struct lx_ctl_arg args[] = { { "peer_ni", "10.0.0.2@tcp" },
 					   { "primary_nid", "10.0.0.1@tcp" },
 					   { "peer_ni", "fd00::3@tcp" }, { NULL, NULL } };
-	struct lx_control_peer *peer = calloc(1, sizeof(*peer));
+	struct lx_ctl_peer *peer = calloc(1, sizeof(*peer));
 
 	send_it(LX_CTL_ADD, LX_CTL_PEER, args);
-	got(LX_CONTROL_PEERS, NLM_F_CREATE, &lx_control_peer_schema, peer);
+	got(LX_CTL_CMD_PEERS, NLM_F_CREATE, &lx_ctl_peer_schema, peer);
 	assert_string_equal(lx_nid_str(&peer->primary), "10.0.0.1@tcp");
 	assert_true(peer->multi_rail); /* as lnetctl does */
 	assert_int_equal(peer->n_nids, 2);
@@ -686,33 +686,33 @@ static void test_other_arguments(void **state)
 	const struct lx_ctl_arg level[] = { { "level", "2" }, { NULL, NULL } };
 	const struct lx_ctl_arg priority[] = { { "src", "tcp" }, { "action.priority", "0" },
 					       { NULL, NULL } };
-	struct lx_control_prefix prefix;
-	struct lx_control_filter filter;
-	struct lx_control_ping ping;
-	struct lx_control_show show;
+	struct lx_ctl_prefix prefix;
+	struct lx_ctl_filter filter;
+	struct lx_ctl_ping ping;
+	struct lx_ctl_show show;
 	struct lx_conf_udsp udsp;
 
 	send_it(LX_CTL_ADD, LX_CTL_NODE, NULL);
-	got(LX_CONTROL_CONFIGURE, NLM_F_CREATE | NLM_F_EXCL, NULL, NULL);
+	got(LX_CTL_CMD_CONFIGURE, NLM_F_CREATE | NLM_F_EXCL, NULL, NULL);
 	send_it(LX_CTL_ADD, LX_CTL_NODE, all);
-	got(LX_CONTROL_CONFIGURE, NLM_F_CREATE | NLM_F_APPEND, NULL, NULL);
+	got(LX_CTL_CMD_CONFIGURE, NLM_F_CREATE | NLM_F_APPEND, NULL, NULL);
 	send_it(LX_CTL_SHOW, LX_CTL_DISCOVER, nid);
-	got(LX_CONTROL_PING, NLM_F_CREATE | NLM_F_EXCL, &lx_control_ping_schema, &ping);
+	got(LX_CTL_CMD_PING, NLM_F_CREATE | NLM_F_EXCL, &lx_ctl_ping_schema, &ping);
 	assert_int_equal(ping.timeout_ms, 1000);
 	send_it(LX_CTL_ADD, LX_CTL_PREFIX, deny);
-	got(LX_CONTROL_PREFIXES, NLM_F_CREATE, &lx_control_prefix_schema, &prefix);
+	got(LX_CTL_CMD_PREFIXES, NLM_F_CREATE, &lx_ctl_prefix_schema, &prefix);
 	assert_int_equal(prefix.action, 2);
 	send_it(LX_CTL_SHOW, LX_CTL_TRACE, puts);
-	got(LX_CONTROL_TRACE, NLM_F_DUMP, &lx_control_filter_schema, &filter);
+	got(LX_CTL_CMD_TRACE, NLM_F_DUMP, &lx_ctl_filter_schema, &filter);
 	assert_int_equal(filter.type, LX_MSG_PUT);
 	send_it(LX_CTL_SHOW, LX_CTL_PEER, NULL);
-	got(LX_CONTROL_PEERS, NLM_F_DUMP, &lx_control_show_schema, &show);
+	got(LX_CTL_CMD_PEERS, NLM_F_DUMP, &lx_ctl_show_schema, &show);
 	assert_int_equal(show.level, LX_LEVEL_OWN);
 	send_it(LX_CTL_SHOW, LX_CTL_PEER, level);
-	got(LX_CONTROL_PEERS, NLM_F_DUMP, &lx_control_show_schema, &show);
+	got(LX_CTL_CMD_PEERS, NLM_F_DUMP, &lx_ctl_show_schema, &show);
 	assert_int_equal(show.level, 2);
 	send_it(LX_CTL_ADD, LX_CTL_UDSP, priority);
-	got(LX_CONTROL_UDSP, NLM_F_CREATE, &lx_control_udsp_schema, &udsp);
+	got(LX_CTL_CMD_UDSP, NLM_F_CREATE, &lx_ctl_udsp_schema, &udsp);
 	assert_int_equal(udsp.priority, 0);
 }
 

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../../user/ctl/codec.h"
 #include "cliworld.h"
@@ -36,9 +36,9 @@ static int connect_raw(void)
 static struct nlmsghdr *request(char *buf, uint8_t command, uint16_t flags, uint8_t version)
 {
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct lx_control_hdr *hdr;
+	struct lx_ctl_hdr *hdr;
 
-	nlh->nlmsg_type = LX_CONTROL_TYPE;
+	nlh->nlmsg_type = LX_CTL_TYPE;
 	nlh->nlmsg_flags = flags;
 	nlh->nlmsg_seq = 77;
 	hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
@@ -50,7 +50,7 @@ static struct nlmsghdr *request(char *buf, uint8_t command, uint16_t flags, uint
 /* Returns the text of the error in the reply. */
 static const char *error_of(int fd, const struct nlmsghdr *nlh, int *ret_error)
 {
-	static _Alignas(8) char buf[LX_CONTROL_PACKET];
+	static _Alignas(8) char buf[LX_CTL_PACKET];
 	const struct nlmsghdr *got = (const void *)buf;
 	const struct nlattr *text;
 	const void *attrs;
@@ -62,7 +62,7 @@ static const char *error_of(int fd, const struct nlmsghdr *nlh, int *ret_error)
 	head = got->nlmsg_type == NLMSG_DONE ? sizeof(int32_t) : sizeof(struct nlmsgerr);
 	*ret_error = *(const int32_t *)mnl_nlmsg_get_payload(got);
 	attrs = lx_schema_attrs(got, head, &len);
-	text = lx_schema_find(attrs, len, LX_CONTROL_ERR_TEXT);
+	text = lx_schema_find(attrs, len, LX_CTL_ERR_TEXT);
 	return text ? lx_schema_text(text) : "";
 }
 
@@ -74,27 +74,27 @@ static void test_bad_requests(void **state)
 
 	start(NULL);
 	fd = connect_raw();
-	nlh = request(buf, LX_CONTROL_NETS, NLM_F_DUMP, LX_CONTROL_VERSION + 1);
+	nlh = request(buf, LX_CTL_CMD_NETS, NLM_F_DUMP, LX_CTL_VERSION + 1);
 	assert_non_null(strstr(error_of(fd, nlh, &error), "this client version 2"));
 	assert_int_equal(error, -EPROTONOSUPPORT);
-	nlh = request(buf, 99, 0, LX_CONTROL_VERSION);
+	nlh = request(buf, 99, 0, LX_CTL_VERSION);
 	assert_non_null(strstr(error_of(fd, nlh, &error), "does not know command 99"));
 	assert_int_equal(error, -EOPNOTSUPP);
-	nlh = request(buf, 99, NLM_F_DUMP, LX_CONTROL_VERSION);
+	nlh = request(buf, 99, NLM_F_DUMP, LX_CTL_VERSION);
 	error_of(fd, nlh, &error);
 	assert_int_equal(error, -EOPNOTSUPP);
-	nlh = request(buf, LX_CONTROL_NETS, NLM_F_CREATE, LX_CONTROL_VERSION);
+	nlh = request(buf, LX_CTL_CMD_NETS, NLM_F_CREATE, LX_CTL_VERSION);
 	mnl_attr_put_u64(nlh, 200, 1);
 	assert_non_null(strstr(error_of(fd, nlh, &error), "unknown attribute 200"));
-	nlh = request(buf, LX_CONTROL_CONFIGURE, 0, LX_CONTROL_VERSION); /* stop */
+	nlh = request(buf, LX_CTL_CMD_CONFIGURE, 0, LX_CTL_VERSION); /* stop */
 	mnl_attr_put_u64(nlh, 1, 1);
 	assert_non_null(strstr(error_of(fd, nlh, &error), "unknown attribute 1"));
-	nlh = request(buf, LX_CONTROL_PING, NLM_F_DUMP, LX_CONTROL_VERSION);
+	nlh = request(buf, LX_CTL_CMD_PING, NLM_F_DUMP, LX_CTL_VERSION);
 	assert_non_null(strstr(error_of(fd, nlh, &error), "give a NID"));
-	nlh = request(buf, LX_CONTROL_ROUTES, NLM_F_CREATE, LX_CONTROL_VERSION);
+	nlh = request(buf, LX_CTL_CMD_ROUTES, NLM_F_CREATE, LX_CTL_VERSION);
 	assert_non_null(strstr(error_of(fd, nlh, &error), "needs a net"));
 	/* The connection still works. */
-	nlh = request(buf, LX_CONTROL_STATS, 0, LX_CONTROL_VERSION);
+	nlh = request(buf, LX_CTL_CMD_STATS, 0, LX_CTL_VERSION);
 	error_of(fd, nlh, &error);
 	assert_int_equal(error, 0);
 	close(fd);
@@ -103,7 +103,7 @@ static void test_bad_requests(void **state)
 /* Bytes that are no message end this connection only. */
 static void test_garbage(void **state)
 {
-	char buf[2 * LX_CONTROL_PACKET];
+	char buf[2 * LX_CTL_PACKET];
 
 	start(NULL);
 	for (int i = 0; i < 200; i++) {
@@ -112,8 +112,8 @@ static void test_garbage(void **state)
 
 		rnd_fill(buf, len);
 		/* Random headers may be valid requests, such as a stop. */
-		if (i & 1 && len > MNL_NLMSG_HDRLEN + sizeof(struct lx_control_hdr)) {
-			request(buf, rnd(), rnd(), LX_CONTROL_VERSION);
+		if (i & 1 && len > MNL_NLMSG_HDRLEN + sizeof(struct lx_ctl_hdr)) {
+			request(buf, rnd(), rnd(), LX_CTL_VERSION);
 			((struct nlmsghdr *)buf)->nlmsg_len = i & 2 ? len : rnd();
 		}
 		send(fd, buf, len, MSG_NOSIGNAL);
@@ -146,8 +146,8 @@ static char *many_peers(int n)
 static void test_slow_reader(void **state)
 {
 	char *peers = many_peers(200);
-	_Alignas(8) char buf[LX_CONTROL_PACKET];
-	struct lx_control_show show = { .net = LX_NET_U32_ANY,
+	_Alignas(8) char buf[LX_CTL_PACKET];
+	struct lx_ctl_show show = { .net = LX_NET_U32_ANY,
 					.nid = lx_nid_any,
 					.gateway = lx_nid_any,
 					.hop = -1,
@@ -160,9 +160,9 @@ static void test_slow_reader(void **state)
 
 	start(peers);
 	fd = connect_raw();
-	nlh = request(buf, LX_CONTROL_PEERS, NLM_F_DUMP, LX_CONTROL_VERSION);
+	nlh = request(buf, LX_CTL_CMD_PEERS, NLM_F_DUMP, LX_CTL_VERSION);
 	assert_int_equal(
-		lx_schema_put(nlh, sizeof(buf), &lx_control_show_schema, &show, LX_LEVEL_OWN), 0);
+		lx_schema_put(nlh, sizeof(buf), &lx_ctl_show_schema, &show, LX_LEVEL_OWN), 0);
 	assert_int_equal(send(fd, buf, nlh->nlmsg_len, 0), nlh->nlmsg_len);
 	for (int i = 0; i < 20; i++)
 		expect(0, "lnetx daemon");
@@ -182,7 +182,7 @@ static void test_slow_reader(void **state)
 	assert_int_equal(rows, 200 * 40);
 	assert_true(packets > 20);
 	/* It may leave in the middle. */
-	nlh = request(buf, LX_CONTROL_PEERS, NLM_F_DUMP, LX_CONTROL_VERSION);
+	nlh = request(buf, LX_CTL_CMD_PEERS, NLM_F_DUMP, LX_CTL_VERSION);
 	send(fd, buf, nlh->nlmsg_len, 0);
 	close(fd);
 	prints("lnetctl peer list", "10.1.199.1@tcp");
@@ -278,7 +278,7 @@ static void test_few_descriptors(void **state)
 static void test_leavers(void **state)
 {
 	_Alignas(8) char buf[512];
-	struct lx_control_ping ping = { .source = lx_nid_any, .timeout_ms = 1000 };
+	struct lx_ctl_ping ping = { .source = lx_nid_any, .timeout_ms = 1000 };
 
 	start(NULL);
 	assert_int_equal(lx_nid_parse("10.0.0.9@tcp", &ping.nid), 0);
@@ -287,12 +287,12 @@ static void test_leavers(void **state)
 		struct nlmsghdr *nlh;
 
 		if (i & 1) {
-			nlh = request(buf, LX_CONTROL_PING, NLM_F_DUMP, LX_CONTROL_VERSION);
-			lx_schema_put(nlh, sizeof(buf), &lx_control_ping_schema, &ping,
+			nlh = request(buf, LX_CTL_CMD_PING, NLM_F_DUMP, LX_CTL_VERSION);
+			lx_schema_put(nlh, sizeof(buf), &lx_ctl_ping_schema, &ping,
 				      LX_LEVEL_OWN);
 		} else {
-			nlh = request(buf, i & 2 ? LX_CONTROL_STATS : LX_CONTROL_CONFIGURE,
-				      i & 4 ? NLM_F_CREATE : 0, LX_CONTROL_VERSION);
+			nlh = request(buf, i & 2 ? LX_CTL_CMD_STATS : LX_CTL_CMD_CONFIGURE,
+				      i & 4 ? NLM_F_CREATE : 0, LX_CTL_VERSION);
 		}
 		send(fd, buf, nlh->nlmsg_len, 0);
 		close(fd);
@@ -304,7 +304,7 @@ static void test_leavers(void **state)
 /* A monitor that does not read loses changes, and learns how many. */
 static void test_slow_monitor(void **state)
 {
-	_Alignas(8) char buf[LX_CONTROL_PACKET];
+	_Alignas(8) char buf[LX_CTL_PACKET];
 	uint64_t lost = 0, told = 0;
 	struct nlmsghdr *nlh;
 	int fd, small = 4096;
@@ -312,7 +312,7 @@ static void test_slow_monitor(void **state)
 	start(NULL);
 	fd = connect_raw();
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-	nlh = request(buf, LX_CONTROL_MONITOR, NLM_F_DUMP, LX_CONTROL_VERSION);
+	nlh = request(buf, LX_CTL_CMD_MONITOR, NLM_F_DUMP, LX_CTL_VERSION);
 	send(fd, buf, nlh->nlmsg_len, 0);
 	expect(0, "lnetx net add net tcp if eth0");
 	for (int i = 0; i < 30; i++) {
@@ -339,7 +339,7 @@ static void test_slow_monitor(void **state)
 			const void *attrs;
 			size_t attrs_len;
 
-			attrs = lx_schema_attrs(nlh, sizeof(struct lx_control_hdr), &attrs_len);
+			attrs = lx_schema_attrs(nlh, sizeof(struct lx_ctl_hdr), &attrs_len);
 			a = lx_schema_find(attrs, attrs_len, 2);
 			lost += a ? mnl_attr_get_u64(a) : 0;
 			told++;

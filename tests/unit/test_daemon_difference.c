@@ -18,7 +18,7 @@ static struct lx_peer_ni_info peer_nis[2];
 static struct lx_conf_udsp udsps[1];
 static size_t n_nis, n_routes, n_peers, n_udsps;
 static struct lx_routing_info routing;
-static struct lx_control_selftest_info selftest;
+static struct lx_ctl_selftest_info selftest;
 static const char *timeout;
 
 static char lines[1 << 16];
@@ -52,7 +52,7 @@ void lx_tunable_each(struct lx_node *node,
 	fn("tcp", &t, timeout, arg);
 }
 
-void lx_tester_describe(struct lx_tester *tester, struct lx_control_selftest_info *ret_info)
+void lx_tester_describe(struct lx_tester *tester, struct lx_ctl_selftest_info *ret_info)
 {
 	*ret_info = selftest;
 }

@@ -185,13 +185,13 @@ static int resolve_one(const char *text, struct lx_nid **ret_nids, size_t *ret_n
 int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct lx_nid **ret_nids,
 		size_t *ret_n)
 {
-	int err = lx_nid_expand(text, LX_CONTROL_NIDS_MAX, ret_nids, ret_n);
+	int err = lx_nid_expand(text, LX_CTL_NIDS_MAX, ret_nids, ret_n);
 
 	if (err == -EINVAL)
 		err = resolve_one(text, ret_nids, ret_n);
 	if (err == -E2BIG)
 		return lx_session_fail(s, -EINVAL, "%s \"%s\": more than %u NIDs", name, text,
-				       LX_CONTROL_NIDS_MAX);
+				       LX_CTL_NIDS_MAX);
 	if (err)
 		return lx_session_fail(s, -EINVAL,
 				       "%s \"%s\": not a NID, or no such host (10.0.0.1@tcp, "

@@ -73,19 +73,19 @@ static void print_status(const json_t *info)
 	print_dropped(info);
 	print_lacks(json_object_get(info, "features"));
 	putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "sets"), &lx_control_bpf_sets, more);
+	lx_print_table(stdout, json_object_get(info, "sets"), &lx_ctl_bpf_sets, more);
 	if (json_array_size(json_object_get(info, "hooks")))
 		putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "hooks"), &lx_control_bpf_hooks, more);
+	lx_print_table(stdout, json_object_get(info, "hooks"), &lx_ctl_bpf_hooks, more);
 	if (json_array_size(json_object_get(info, "tables")))
 		putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "tables"), &lx_control_bpf_tables, more);
+	lx_print_table(stdout, json_object_get(info, "tables"), &lx_ctl_bpf_tables, more);
 	if (!more)
 		return;
 	putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "objects"), &lx_control_bpf_objects, true);
+	lx_print_table(stdout, json_object_get(info, "objects"), &lx_ctl_bpf_objects, true);
 	putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "features"), &lx_control_bpf_features, true);
+	lx_print_table(stdout, json_object_get(info, "features"), &lx_ctl_bpf_features, true);
 }
 
 static int get_info(struct lx_session *s, json_t **ret_info)
@@ -108,7 +108,7 @@ static int status(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	if (lx_lnetx_as_tree()) {
-		lx_lnetx_print(lx_control_bpf.yaml, info);
+		lx_lnetx_print(lx_ctl_bpf.yaml, info);
 		return 0;
 	}
 	print_status(info);

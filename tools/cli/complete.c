@@ -75,7 +75,7 @@ static void offer_instances(const struct line *l)
 	struct dirent *entry;
 	DIR *dir;
 
-	if (lx_control_path("x", path, sizeof(path)))
+	if (lx_ctl_path("x", path, sizeof(path)))
 		return;
 	*strrchr(path, '/') = '\0';
 	dir = opendir(path);

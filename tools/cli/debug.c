@@ -147,6 +147,6 @@ const struct lx_lnetctl_cmd lx_lnetctl_debug_cmds[] = {
 	{ "peer", peer, "checks the NID and prints nothing; see \"peer show --verbose 4\"",
 	  peer_options, LX_ERROR_OLD, "debug", "peer", NULL, 0 },
 	{ "nidlist", nidlist, "show how a list of NIDs is parsed, and whether a NID is in it: LIST [NID]",
-	  NULL, LX_ERROR_RECORD, "show", "nidlist", NULL, LX_CONTROL_NIDS_MAX },
+	  NULL, LX_ERROR_RECORD, "show", "nidlist", NULL, LX_CTL_NIDS_MAX },
 	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 };

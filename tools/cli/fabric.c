@@ -74,7 +74,7 @@ int lx_fabric_each_ni(struct lx_fabric *f, lx_fabric_ni_fn fn, void *arg)
 	int r = 0;
 
 	json_array_foreach (f->nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
 			if (!r && nid_of(ni, "nid", &nid) && nid.type != LX_NET_LO)
 				r = fn(f, ni, &nid, arg);
 		}
@@ -134,7 +134,7 @@ static json_int_t received(const json_t *peer)
 	json_t *ni;
 	size_t i;
 
-	json_array_foreach (json_object_get(peer, lx_control_peers.rows), i, ni)
+	json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), i, ni)
 		n += lx_json_int(json_object_get(ni, "statistics"), "recv_count");
 	return n;
 }
@@ -285,7 +285,7 @@ static int add_dead(struct lx_fabric *f, const struct lx_nid *nid)
 static int add_peer(struct lx_fabric *f, const struct lx_nid *nid, const json_t *peer)
 {
 	struct lx_nid primary = *nid, its;
-	const json_t *nis = json_object_get(peer, lx_control_pings.rows);
+	const json_t *nis = json_object_get(peer, lx_ctl_pings.rows);
 	size_t i, before = f->n_rails;
 	json_t *row;
 	int err = 0;
@@ -314,7 +314,7 @@ static int add_peer(struct lx_fabric *f, const struct lx_nid *nid, const json_t 
 /* A ping first: it has a short time-out, unlike a discovery. */
 static int find_node(struct lx_fabric *f, const struct lx_nid *nid)
 {
-	struct lx_control_ping ping = { .nid = *nid, .source = lx_nid_any,
+	struct lx_ctl_ping ping = { .nid = *nid, .source = lx_nid_any,
 					.timeout_ms = f->ping_ms };
 	json_t *list = json_array(), *discovered = json_array();
 	int err = -ETIMEDOUT;
@@ -378,7 +378,7 @@ int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n)
 /* Returns 0 also if there is no answer. */
 static int ping_once(struct lx_fabric *f, struct lx_rail *rail)
 {
-	struct lx_control_ping ping = { .nid = rail->peer, .source = rail->own,
+	struct lx_ctl_ping ping = { .nid = rail->peer, .source = rail->own,
 					.timeout_ms = f->ping_ms };
 	json_t *list = json_array();
 	int64_t begin = lx_clock_ns(CLOCK_MONOTONIC) / 1000;
@@ -406,7 +406,7 @@ static bool is_on_rail(const json_t *peer, const struct lx_rail *rail)
 	json_t *ni;
 	size_t i;
 
-	json_array_foreach (json_object_get(peer, lx_control_peers.rows), i, ni) {
+	json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), i, ni) {
 		for (unsigned int j = 0; nid_of(ni, "nid", &nid) && j < rail->n_gateways; j++) {
 			if (lx_nid_eq(&nid, &rail->gateway[j]))
 				return true;

@@ -157,7 +157,7 @@ static bool take_selection(struct lx_session *s, const struct lx_args *a, struct
 static int send_rule(struct lx_session *s, enum lx_ctl_verb verb, const struct lx_fault_rule *r,
 		     bool all)
 {
-	struct lx_control_fault req = { .rule = *r, .all = all };
+	struct lx_ctl_fault req = { .rule = *r, .all = all };
 
 	return lx_session_do(s, verb, LX_CTL_FAULT, &req);
 }
@@ -650,10 +650,10 @@ static int lnetx_show(struct lx_session *s, const struct lx_args *a)
 	json_array_foreach (list, i, row)
 		humanize(row);
 	if (lx_lnetx_as_tree()) {
-		lx_lnetx_print(lx_control_faults.yaml, list);
+		lx_lnetx_print(lx_ctl_faults.yaml, list);
 		return 0;
 	}
-	lx_print_table(stdout, list, &lx_control_faults, lx_lnetx_format()->more);
+	lx_print_table(stdout, list, &lx_ctl_faults, lx_lnetx_format()->more);
 	json_decref(list);
 	return 0;
 }

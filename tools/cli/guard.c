@@ -52,7 +52,7 @@ static void print_guard(const json_t *guard)
 		       lx_json_int(packets, verdict[i].name), verdict[i].name, verdict[i].help);
 }
 
-static void print_rows(json_t *list, const struct lx_control_object *object)
+static void print_rows(json_t *list, const struct lx_ctl_shown *object)
 {
 	if (json_array_size(list))
 		putchar('\n');
@@ -88,12 +88,12 @@ static int show(struct lx_session *s, const struct lx_args *a)
 		json_object_set(guard, "bans", bans);
 		json_object_set(guard, "prefixes", prefixes);
 		json_object_set(guard, "refusals", refusals);
-		lx_lnetx_print(lx_control_guards.yaml, json_incref(guard));
+		lx_lnetx_print(lx_ctl_guards.yaml, json_incref(guard));
 	} else if (guard) {
 		print_guard(guard);
-		print_rows(bans, &lx_control_bans);
-		print_rows(prefixes, &lx_control_prefixes);
-		print_rows(refusals, &lx_control_refusals);
+		print_rows(bans, &lx_ctl_bans);
+		print_rows(prefixes, &lx_ctl_prefixes);
+		print_rows(refusals, &lx_ctl_refusals);
 	}
 	json_decref(guards);
 	json_decref(bans);
@@ -147,7 +147,7 @@ static int ban_words(struct lx_session *s, const struct lx_args *a, enum lx_ctl_
 
 		err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
 		for (size_t j = 0; !err && j < n; j++) {
-			struct lx_control_ban req = { .nid = nids[j] };
+			struct lx_ctl_ban req = { .nid = nids[j] };
 
 			err = lx_session_do(s, verb, LX_CTL_BAN, &req);
 			if (!err)
@@ -208,7 +208,7 @@ static int prefix_words(struct lx_session *s, const struct lx_args *a, enum lx_c
 	int err = check_prefixes(s, a);
 
 	for (int i = 0; !err && i < a->n_rest; i++) {
-		struct lx_control_prefix req = { .action = action };
+		struct lx_ctl_prefix req = { .action = action };
 
 		strcpy(req.prefix, a->rest[i]); /* fits: just checked */
 		err = lx_session_do(s, verb, LX_CTL_PREFIX, &req);
@@ -234,8 +234,8 @@ static int forget(struct lx_session *s, const struct lx_args *a)
 /* The acceptor makes the same check: one tunable for both. */
 static int set(struct lx_session *s, const struct lx_args *a)
 {
-	struct lx_control_guard req;
-	int err = lx_args_take(s, a, &lx_control_guard_schema, &req);
+	struct lx_ctl_guard req;
+	int err = lx_args_take(s, a, &lx_ctl_guard_schema, &req);
 
 	if (!err && !a->v[LX_ARG_ACCEPT] && !a->v[LX_ARG_RATE] && !a->v[LX_ARG_BURST] &&
 	    !a->v[LX_ARG_MODE])

@@ -54,7 +54,7 @@ static void drop_derived(json_t *nets, const json_t *tunables)
 	json_array_foreach (nets, i, net) {
 		int64_t timeout = timeout_of(tunables, lx_json_text(net, "net type"));
 
-		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
 			settings = json_object_get(ni, "lnd tunables");
 			if (lx_json_int(settings, "timeout") == timeout)
 				json_object_del(settings, "timeout");
@@ -125,7 +125,7 @@ static int add_selftest(struct lx_session *s, json_t *sections)
 		return err;
 	row = json_array_get(list, 0);
 	if (row && lx_json_int(row, "enable"))
-		json_object_set(sections, lx_control_selftests.yaml, row);
+		json_object_set(sections, lx_ctl_selftests.yaml, row);
 	json_decref(list);
 	return 0;
 }
@@ -218,9 +218,9 @@ void lx_tools_import_print(FILE *out, const json_t *sections)
 	json_t *value;
 
 	json_object_foreach ((json_t *)sections, key, value) {
-		bool wide = !strcmp(key, lx_control_nets.yaml) ||
-			    !strcmp(key, lx_control_routes.yaml) ||
-			    !strcmp(key, lx_control_peers.yaml);
+		bool wide = !strcmp(key, lx_ctl_nets.yaml) ||
+			    !strcmp(key, lx_ctl_routes.yaml) ||
+			    !strcmp(key, lx_ctl_peers.yaml);
 		json_t *map = json_pack("{sO}", key, value);
 
 		lx_print_yaml(out, map, wide ? &lx_layout_wide : &lx_layout_four);
@@ -262,7 +262,7 @@ static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
 	if (lx_request_show(s, LX_CTL_PEER, &a, 0, &list))
 		return false;
 	group = json_array_get(list, 0);
-	nis = json_object_get(group, lx_control_peers.rows);
+	nis = json_object_get(group, lx_ctl_peers.rows);
 	json_array_foreach (nis, i, ni) {
 		const char *nid = json_string_value(json_object_get(ni, "nid"));
 
@@ -313,7 +313,7 @@ static bool is_anything_missing(struct import *im, const struct lx_conf *conf)
 		int err = lx_request_check_ni(im->s, &conf->ni[i]);
 
 		missing |= err;
-		outcome(im, err, lx_control_nets.yaml);
+		outcome(im, err, lx_ctl_nets.yaml);
 	}
 	return missing;
 }
@@ -327,23 +327,23 @@ static void add_conf(struct import *im, const struct lx_conf *conf)
 		return;
 	set_tunables(im, conf);
 	for (size_t i = 0; i < conf->n_udsps; i++)
-		outcome(im, lx_request_add_udsp(s, &conf->udsp[i]), lx_control_udsps.yaml);
+		outcome(im, lx_request_add_udsp(s, &conf->udsp[i]), lx_ctl_udsps.yaml);
 	for (size_t i = 0; i < conf->n_nis; i++)
-		outcome(im, lx_request_add_ni(s, &conf->ni[i]), lx_control_nets.yaml);
+		outcome(im, lx_request_add_ni(s, &conf->ni[i]), lx_ctl_nets.yaml);
 	for (int i = 0; i < LX_POOLS; i++)
 		has_buffers |= conf->buffers[i] != LX_UNSET;
 	if (has_buffers)
 		outcome(im, lx_request_set_buffers(s, conf->buffers), "buffers");
 	if (conf->routing != LX_UNSET)
-		outcome(im, lx_request_routing(s, conf->routing), lx_control_routing_info.yaml);
+		outcome(im, lx_request_routing(s, conf->routing), lx_ctl_routing_info.yaml);
 	if (conf->selftest.enable != LX_UNSET)
-		outcome(im, lx_request_selftest(s, &conf->selftest), lx_control_selftests.yaml);
+		outcome(im, lx_request_selftest(s, &conf->selftest), lx_ctl_selftests.yaml);
 	for (size_t i = 0; i < conf->n_peers; i++) {
 		if (lx_import_peer_says(conf, &conf->peer[i]))
-			outcome(im, add_peer(s, &conf->peer[i]), lx_control_peers.yaml);
+			outcome(im, add_peer(s, &conf->peer[i]), lx_ctl_peers.yaml);
 	}
 	for (size_t i = 0; i < conf->n_routes; i++)
-		outcome(im, lx_request_add_route(s, &conf->route[i]), lx_control_routes.yaml);
+		outcome(im, lx_request_add_route(s, &conf->route[i]), lx_ctl_routes.yaml);
 }
 
 /* Settings named in the file go back to their defaults. */
@@ -376,20 +376,20 @@ static void del_conf(struct import *im, const struct lx_conf *conf)
 	struct lx_session *s = im->s;
 
 	for (size_t i = 0; i < conf->n_routes; i++)
-		outcome(im, lx_request_del_route(s, &conf->route[i]), lx_control_routes.yaml);
+		outcome(im, lx_request_del_route(s, &conf->route[i]), lx_ctl_routes.yaml);
 	for (size_t i = 0; i < conf->n_peers; i++) {
 		struct lx_conf_peer peer = conf->peer[i];
 
 		if (peer.primary_listed)
 			peer.n_nids = 0; /* removing the primary NID removes the peer */
-		outcome(im, lx_request_del_peer(s, &peer, false), lx_control_peers.yaml);
+		outcome(im, lx_request_del_peer(s, &peer, false), lx_ctl_peers.yaml);
 	}
 	if (conf->routing != LX_UNSET)
-		outcome(im, lx_request_routing(s, false), lx_control_routing_info.yaml);
+		outcome(im, lx_request_routing(s, false), lx_ctl_routing_info.yaml);
 	for (size_t i = 0; i < conf->n_nis; i++)
-		outcome(im, lx_request_del_ni(s, &conf->ni[i]), lx_control_nets.yaml);
+		outcome(im, lx_request_del_ni(s, &conf->ni[i]), lx_ctl_nets.yaml);
 	for (size_t i = 0; i < conf->n_udsps; i++)
-		outcome(im, lx_request_del_udsp(s, &conf->udsp[i]), lx_control_udsps.yaml);
+		outcome(im, lx_request_del_udsp(s, &conf->udsp[i]), lx_ctl_udsps.yaml);
 	if (conf->n_tunables)
 		reset_tunables(im, conf);
 }
@@ -410,7 +410,7 @@ static void show_routing(struct import *im)
 	const char *key;
 	int err = lx_request_routing_show(im->s, false, &map);
 
-	outcome(im, err, lx_control_routing_info.yaml);
+	outcome(im, err, lx_ctl_routing_info.yaml);
 	if (err)
 		return;
 	json_object_foreach (map, key, value)
@@ -423,9 +423,9 @@ static void show_stats(struct import *im)
 	json_t *map;
 	int err = lx_request_stats(im->s, 0, &map);
 
-	outcome(im, err, lx_control_stats.yaml);
+	outcome(im, err, lx_ctl_stats.yaml);
 	if (!err)
-		im->output(lx_control_stats.yaml, map, im->arg);
+		im->output(lx_ctl_stats.yaml, map, im->arg);
 }
 
 static void show_globals(struct import *im)
@@ -462,7 +462,7 @@ static void exec_probes(struct import *im, const struct lx_import *what, bool di
 
 	for (size_t i = 0; i < what->n_probes; i++) {
 		const struct lx_import_probe *p = &what->probe[i];
-		struct lx_control_ping ping = { .nid = p->nid,
+		struct lx_ctl_ping ping = { .nid = p->nid,
 						.source = p->source,
 						.timeout_ms = p->timeout_ms };
 

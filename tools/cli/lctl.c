@@ -117,7 +117,7 @@ static int each_ni(struct lctl *l, int (*fn)(struct lctl *l, const json_t *ni, v
 	if (lx_request_show_all(&l->s, LX_CTL_NET, LX_LEVEL_OWN, &list))
 		return failed(l);
 	json_array_foreach (list, i, group) {
-		json_array_foreach (json_object_get(group, lx_control_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(group, lx_ctl_nets.rows), j, ni) {
 			if (!status)
 				status = fn(l, ni, arg);
 		}
@@ -148,7 +148,7 @@ static int list_nids(struct lctl *l, int argc, char **argv)
 static int ping(struct lctl *l, int argc, char **argv)
 {
 	json_t *answers = json_array(), *nis, *ni;
-	struct lx_control_ping req = { .source = lx_nid_any };
+	struct lx_ctl_ping req = { .source = lx_nid_any };
 	const char *nid = argc > 1 ? argv[1] : "";
 	long seconds = argc > 2 ? atol(argv[2]) : 0;
 	size_t i;
@@ -173,7 +173,7 @@ static int ping(struct lctl *l, int argc, char **argv)
 		puts(l->s.text);
 	} else {
 		puts(PID_PREFIX "0@lo");
-		nis = json_object_get(json_array_get(answers, 0), lx_control_pings.rows);
+		nis = json_object_get(json_array_get(answers, 0), lx_ctl_pings.rows);
 		json_array_foreach (nis, i, ni)
 			puts(lx_json_text(ni, "nid"));
 	}

@@ -52,7 +52,7 @@ static int show_net(struct lx_session *s, const struct lx_args *a)
 				       a->v[LX_ARG_NET] ? a->v[LX_ARG_NET] : "?");
 	}
 	if (!err)
-		print(lx_control_nets.yaml, list, &lx_layout_wide);
+		print(lx_ctl_nets.yaml, list, &lx_layout_wide);
 	return err;
 }
 
@@ -62,7 +62,7 @@ static int show_route(struct lx_session *s, const struct lx_args *a)
 	int err = lx_request_show(s, LX_CTL_ROUTE, a, level_of(a), &list);
 
 	if (!err)
-		print(lx_control_routes.yaml, list, &lx_layout_wide);
+		print(lx_ctl_routes.yaml, list, &lx_layout_wide);
 	return err;
 }
 
@@ -84,7 +84,7 @@ static int show_peer(struct lx_session *s, const struct lx_args *a)
 	int err = lx_request_show(s, LX_CTL_PEER, a, level_of(a), &list);
 
 	if (!err)
-		print(lx_control_peers.yaml, list, &lx_layout_wide);
+		print(lx_ctl_peers.yaml, list, &lx_layout_wide);
 	return err;
 }
 
@@ -111,7 +111,7 @@ static int show_stats(struct lx_session *s, const struct lx_args *a)
 	int err = lx_request_stats(s, 0, &map);
 
 	if (!err)
-		print(lx_control_stats.yaml, map, &lx_layout_four);
+		print(lx_ctl_stats.yaml, map, &lx_layout_four);
 	return err;
 }
 
@@ -204,7 +204,7 @@ static bool is_ours(const struct lx_session *s)
 	return !lx_session_connected(s);
 }
 
-static int probe_one(struct lx_session *s, const struct lx_control_ping *ping, void *arg)
+static int probe_one(struct lx_session *s, const struct lx_ctl_ping *ping, void *arg)
 {
 	struct probes *p = arg;
 	int err = lx_request_probe(s, ping, p->discover, p->force, p->answers);
@@ -638,7 +638,7 @@ static const struct lx_option ping_options[] = {
 
 static const struct lx_lnetctl_cmd ping_cmd[] = {
 	{ "ping", ping, "ask nodes for their NIDs", ping_options, RECORD, "manage", "ping", NULL,
-	  LX_CONTROL_NIDS_MAX },
+	  LX_CTL_NIDS_MAX },
 	NO_CMD
 };
 
@@ -649,13 +649,13 @@ static const struct lx_option discover_options[] = {
 
 static const struct lx_lnetctl_cmd discover_cmd[] = {
 	{ "discover", discover, "learn all NIDs of nodes, and send them ours", discover_options,
-	  RECORD, "manage", "discover", NULL, LX_CONTROL_NIDS_MAX },
+	  RECORD, "manage", "discover", NULL, LX_CTL_NIDS_MAX },
 	NO_CMD
 };
 
 static const struct lx_lnetctl_cmd cpt_cmd[] = {
 	{ "cpt-of-nid", cpt_of_nid, "the CPU partition of NIDs: there is one, 0", NULL, RECORD,
-	  "show", "cpt-of-nid", NULL, LX_CONTROL_NIDS_MAX },
+	  "show", "cpt-of-nid", NULL, LX_CTL_NIDS_MAX },
 	NO_CMD
 };
 

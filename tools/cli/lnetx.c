@@ -84,7 +84,7 @@ void lx_lnetx_print_time(const json_t *row, const char *what)
 	printf("%s.%06d  ", when, (int)(us % 1000000));
 }
 
-int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, size_t len,
+int lx_lnetx_event(const struct lx_ctl_shown *object, const void *attrs, size_t len,
 		   void (*print)(const json_t *row))
 {
 	json_t *row = lx_tree_fields(object->row, attrs, len, LX_LEVEL_OWN);

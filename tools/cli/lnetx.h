@@ -75,7 +75,7 @@ json_t *lx_lnetx_error(int error, const char *reason);
 void lx_lnetx_print_time(const json_t *row, const char *what);
 
 /* Prints a row of a monitor or trace: as JSON or YAML, or by @print. */
-int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, size_t len,
+int lx_lnetx_event(const struct lx_ctl_shown *object, const void *attrs, size_t len,
 		   void (*print)(const json_t *row));
 
 /* Shows the command's object in the chosen format: the rows that its words select, or all. */

@@ -20,7 +20,7 @@
 
 int lx_lnetx_show(struct lx_session *s, const struct lx_args *a)
 {
-	const struct lx_control_object *shown = lx_request_find(a->shows, LX_CTL_SHOW)->shown;
+	const struct lx_ctl_shown *shown = lx_request_find(a->shows, LX_CTL_SHOW)->shown;
 	json_t *list;
 	int err = lx_request_show(s, a->shows, a, LX_LEVEL_OWN, &list);
 
@@ -93,7 +93,7 @@ static int show_stats(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	if (lx_lnetx_as_tree()) {
-		lx_lnetx_print(lx_control_stats.yaml, map);
+		lx_lnetx_print(lx_ctl_stats.yaml, map);
 		return 0;
 	}
 	print_counters(map, "");
@@ -136,7 +136,7 @@ static int show_routing(struct lx_session *s, const struct lx_args *a)
 		return err;
 	info = json_array_get(list, 0);
 	if (lx_lnetx_as_tree())
-		lx_lnetx_print(lx_control_routing_info.yaml,
+		lx_lnetx_print(lx_ctl_routing_info.yaml,
 			       info ? json_incref(info) : json_pack("{si}", "enable", 0));
 	else
 		print_routing(info);
@@ -190,7 +190,7 @@ struct probes {
 };
 
 /* Adds an entry for a NID: the answer with its time, or the error. */
-static int probe_one(struct lx_session *s, const struct lx_control_ping *ping, void *arg)
+static int probe_one(struct lx_session *s, const struct lx_ctl_ping *ping, void *arg)
 {
 	struct probes *p = arg;
 	size_t n = json_array_size(p->list);
@@ -248,7 +248,7 @@ static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 	if (lx_lnetx_as_tree() && !*s->text && json_array_size(p.list))
 		print_probes(discover ? "discover" : "ping", p.list);
 	else if (!lx_lnetx_as_tree() && json_array_size(p.list))
-		lx_print_table(stdout, p.list, &lx_control_pings, lx_lnetx_format()->more);
+		lx_print_table(stdout, p.list, &lx_ctl_pings, lx_lnetx_format()->more);
 	json_decref(p.list);
 	return err;
 }
@@ -281,7 +281,7 @@ static void print_event(const json_t *row)
 
 static int on_event(const void *attrs, size_t len, void *arg)
 {
-	return lx_lnetx_event(&lx_control_events, attrs, len, print_event);
+	return lx_lnetx_event(&lx_ctl_events, attrs, len, print_event);
 }
 
 static int monitor(struct lx_session *s, const struct lx_args *a)

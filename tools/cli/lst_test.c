@@ -111,7 +111,7 @@ static int check(const struct lx_trans_test *t, const json_t *batch, const json_
 		return -ENOENT;
 	if (json_is_true(json_object_get(batch, "running")))
 		return -EINVAL;
-	return t->span > LX_CONTROL_NIDS_MAX && json_array_size(to) > LX_CONTROL_NIDS_MAX ? -E2BIG
+	return t->span > LX_CTL_NIDS_MAX && json_array_size(to) > LX_CTL_NIDS_MAX ? -E2BIG
 											  : 0;
 }
 

@@ -255,7 +255,7 @@ static void add_cells(struct table *t, const struct lx_schema *schema, const jso
 	}
 }
 
-static void add_row(struct table *t, const struct lx_control_object *object, const json_t *group,
+static void add_row(struct table *t, const struct lx_ctl_shown *object, const json_t *group,
 		    const json_t *row)
 {
 	unsigned int at = 0;
@@ -268,7 +268,7 @@ static void add_row(struct table *t, const struct lx_control_object *object, con
 	t->n_rows++;
 }
 
-static void add_rows(struct table *t, const struct lx_control_object *object, const json_t *list)
+static void add_rows(struct table *t, const struct lx_ctl_shown *object, const json_t *list)
 {
 	const json_t *group, *row;
 	size_t i, j;
@@ -299,7 +299,7 @@ static void print_line(const struct table *t, char *const *cell)
 	fputc('\n', t->out);
 }
 
-void lx_print_table(FILE *out, const json_t *list, const struct lx_control_object *object,
+void lx_print_table(FILE *out, const json_t *list, const struct lx_ctl_shown *object,
 		    bool wide)
 {
 	struct table t = { .out = out, .wide = wide };

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 /*
  * Indentation. The reference prints nets, routes and peers WIDE, other
@@ -34,7 +34,7 @@ void lx_print_yaml(FILE *out, const json_t *map, const struct lx_layout *layout)
 void lx_print_json(FILE *out, const json_t *value, bool pretty);
 
 /* The list of an object as a table, one line per row; @wide: all columns. */
-void lx_print_table(FILE *out, const json_t *list, const struct lx_control_object *object,
+void lx_print_table(FILE *out, const json_t *list, const struct lx_ctl_shown *object,
 		    bool wide);
 
 /* Ends standard output. False, with the reason on stderr: not all of it could be written. */

@@ -47,14 +47,14 @@ void lx_request_init_ni(struct lx_conf_ni *ni)
 }
 
 /* Settings of the transport are sent by name. */
-static void to_request(const struct lx_conf_ni *ni, struct lx_control_net *ret_req)
+static void to_request(const struct lx_conf_ni *ni, struct lx_ctl_net *ret_req)
 {
 	const struct lx_conf_ni_setting *known = lx_conf_lnd_settings(lx_net_type(ni->net));
 
 	memset(ret_req, 0, sizeof(*ret_req));
 	ret_req->ni = *ni;
 	for (int i = 0; known && known[i].name; i++) {
-		struct lx_control_lnd_value *v = &ret_req->lnd[ret_req->n_lnd];
+		struct lx_ctl_lnd_value *v = &ret_req->lnd[ret_req->n_lnd];
 
 		if (ni->lnd_tun.value[i] == LX_UNSET)
 			continue;
@@ -66,7 +66,7 @@ static void to_request(const struct lx_conf_ni *ni, struct lx_control_net *ret_r
 
 int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 {
-	struct lx_control_net req;
+	struct lx_ctl_net req;
 
 	to_request(ni, &req);
 	return lx_session_do(s, LX_CTL_ADD, LX_CTL_NET, &req);
@@ -74,7 +74,7 @@ int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 
 int lx_request_check_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 {
-	struct lx_control_net req;
+	struct lx_ctl_net req;
 	int err;
 
 	to_request(ni, &req);
@@ -85,7 +85,7 @@ int lx_request_check_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 
 int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 {
-	struct lx_control_net req;
+	struct lx_ctl_net req;
 
 	to_request(ni, &req);
 	return lx_session_do(s, LX_CTL_DEL, LX_CTL_NET, &req);
@@ -329,7 +329,7 @@ static int take_choice(struct lx_session *s, const struct lx_args *a, const stru
 }
 
 /* All values are checked first: if one is wrong, none is set. */
-static int set_choices(struct lx_session *s, const struct lx_args *a, struct lx_control_set *req)
+static int set_choices(struct lx_session *s, const struct lx_args *a, struct lx_ctl_set *req)
 {
 	uint32_t net = lx_nid_is_any(&req->nid) ? req->net : lx_nid_net(&req->nid);
 	int64_t value[NI_CHOICES];
@@ -351,13 +351,13 @@ static int set_choices(struct lx_session *s, const struct lx_args *a, struct lx_
 
 int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 {
-	struct lx_control_set req;
+	struct lx_ctl_set req;
 	bool any = false;
 	int err;
 
 	for (size_t i = 0; i < NI_CHOICES; i++)
 		any |= a->v[ni_choices[i].id] != NULL;
-	err = lx_args_take(s, a, &lx_control_set_schema, &req);
+	err = lx_args_take(s, a, &lx_ctl_set_schema, &req);
 	if (!err && !a->v[LX_ARG_NET] && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a net, a NID, or \"all\"");
 	if (!err && !any)
@@ -368,9 +368,9 @@ int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 
 int lx_request_peer_set(struct lx_session *s, const struct lx_args *a)
 {
-	struct lx_control_set req;
+	struct lx_ctl_set req;
 	bool health = a->v[LX_ARG_HEALTH];
-	int err = lx_args_take(s, a, &lx_control_set_schema, &req);
+	int err = lx_args_take(s, a, &lx_ctl_set_schema, &req);
 
 	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a NID of a peer, or \"all\"");
@@ -395,7 +395,7 @@ static int parse_route(struct lx_session *s, const struct lx_args *a, struct lx_
 	int err;
 
 	without.v[LX_ARG_GATEWAY] = NULL;
-	err = lx_args_take(s, &without, &lx_control_route_schema, r);
+	err = lx_args_take(s, &without, &lx_ctl_route_schema, r);
 	if (!err && r->net == LX_NET_U32_ANY)
 		err = lx_session_fail(s, -EINVAL, "a route needs a net");
 	return err;
@@ -452,13 +452,13 @@ int lx_request_route_del(struct lx_session *s, const struct lx_args *a)
 static int peer_request(struct lx_session *s, const struct lx_conf_peer *peer,
 			enum lx_ctl_verb verb, bool force)
 {
-	struct lx_control_peer *req LX_AUTO_FREE = calloc(1, sizeof(*req));
+	struct lx_ctl_peer *req LX_AUTO_FREE = calloc(1, sizeof(*req));
 
 	if (!req)
 		return lx_session_fail(s, -ENOMEM, "out of memory");
-	if (peer->n_nids > LX_CONTROL_NIDS_MAX)
+	if (peer->n_nids > LX_CTL_NIDS_MAX)
 		return lx_session_fail(s, -EINVAL, "peer %s: more than %u NIDs",
-				       lx_nid_str(&peer->primary), LX_CONTROL_NIDS_MAX);
+				       lx_nid_str(&peer->primary), LX_CTL_NIDS_MAX);
 	req->primary = peer->primary;
 	req->multi_rail = peer->multi_rail;
 	req->lock_primary = peer->lock_primary;
@@ -544,14 +544,14 @@ int lx_request_peer_del(struct lx_session *s, const struct lx_args *a)
 
 int lx_request_routing(struct lx_session *s, bool enable)
 {
-	struct lx_control_routing req = { .enable = enable };
+	struct lx_ctl_routing req = { .enable = enable };
 
 	return lx_session_do(s, LX_CTL_SET, LX_CTL_ROUTING, &req);
 }
 
 int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS])
 {
-	struct lx_control_buffers req;
+	struct lx_ctl_buffers req;
 
 	memcpy(req.total, totals, sizeof(req.total));
 	return lx_session_do(s, LX_CTL_SET, LX_CTL_BUFFERS, &req);
@@ -559,8 +559,8 @@ int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS])
 
 int lx_request_buffers(struct lx_session *s, const struct lx_args *a)
 {
-	struct lx_control_buffers req;
-	int err = lx_args_take(s, a, &lx_control_buffers_schema, &req);
+	struct lx_ctl_buffers req;
+	int err = lx_args_take(s, a, &lx_ctl_buffers_schema, &req);
 
 	return err ? err : lx_session_do(s, LX_CTL_SET, LX_CTL_BUFFERS, &req);
 }
@@ -577,8 +577,8 @@ int lx_request_selftest(struct lx_session *s, const struct lx_conf_selftest *req
 
 int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
 {
-	struct lx_control_disconnect req;
-	int err = lx_args_take(s, a, &lx_control_disconnect_schema, &req);
+	struct lx_ctl_disconnect req;
+	int err = lx_args_take(s, a, &lx_ctl_disconnect_schema, &req);
 
 	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a NID, or \"all\"");
@@ -589,7 +589,7 @@ int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
 int lx_request_tunable_set(struct lx_session *s, const char *module, const char *name,
 			   const char *value)
 {
-	struct lx_control_tunable_value req;
+	struct lx_ctl_tunable_value req;
 
 	if ((size_t)snprintf(req.module, sizeof(req.module), "%s", module) >= sizeof(req.module) ||
 	    (size_t)snprintf(req.name, sizeof(req.name), "%s", name) >= sizeof(req.name) ||
@@ -604,7 +604,7 @@ int lx_request_tunable_set(struct lx_session *s, const char *module, const char 
  * ---------------------------------------------------------------------------------------- */
 
 struct show_walk {
-	const struct lx_control_object *object;
+	const struct lx_ctl_shown *object;
 	unsigned int level;
 	json_t *list;
 };
@@ -621,7 +621,7 @@ int lx_request_show(struct lx_session *s, unsigned int object, const struct lx_a
 {
 	const struct lx_request *r = lx_request_find(object, LX_CTL_SHOW);
 	struct show_walk w = { .object = r->shown, .level = level, .list = json_array() };
-	struct lx_control_show req;
+	struct lx_ctl_show req;
 	int err = w.list ? lx_args_take(s, a, r->schema, &req)
 			 : lx_session_fail(s, -ENOMEM, "out of memory");
 
@@ -665,10 +665,10 @@ int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map)
 	return *ret_map ? 0 : lx_session_fail(s, -EPROTO, "lnetxd sent no counters");
 }
 
-int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, bool discover,
+int lx_request_probe(struct lx_session *s, const struct lx_ctl_ping *ping, bool discover,
 		     bool force, json_t *list)
 {
-	struct show_walk w = { .object = &lx_control_pings, .list = list };
+	struct show_walk w = { .object = &lx_ctl_pings, .list = list };
 	const struct lx_ctl_arg words[] = { { "force", "true" }, { NULL, NULL } };
 
 	return lx_session_read(s, LX_CTL_SHOW, discover ? LX_CTL_DISCOVER : LX_CTL_PING, ping,
@@ -678,11 +678,11 @@ int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, b
 int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_request_probe_fn probe,
 			  void *arg)
 {
-	struct lx_control_ping ping = { 0 };
+	struct lx_ctl_ping ping = { 0 };
 	int64_t timeout;
 	int err;
 
-	err = lx_args_take(s, a, &lx_control_ping_schema, &ping);
+	err = lx_args_take(s, a, &lx_ctl_ping_schema, &ping);
 	if (!err)
 		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
 	if (!err && !a->n_rest)

@@ -74,14 +74,14 @@ unsigned int lx_request_fault_count(struct lx_session *s);
 int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map);
 
 /* One probe; adds the answer to @list, in the form of "ping:". */
-int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, bool discover,
+int lx_request_probe(struct lx_session *s, const struct lx_ctl_ping *ping, bool discover,
 		     bool force, json_t *list);
 
 /*
  * Calls @probe for each NID of the command, with its source and timeout, until it returns
  * an error.
  */
-typedef int (*lx_request_probe_fn)(struct lx_session *s, const struct lx_control_ping *ping, void *arg);
+typedef int (*lx_request_probe_fn)(struct lx_session *s, const struct lx_ctl_ping *ping, void *arg);
 int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_request_probe_fn probe,
 			  void *arg);
 

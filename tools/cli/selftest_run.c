@@ -31,7 +31,7 @@
 struct run {
 	struct lx_session *session;
 	struct lx_trans all, clients, servers; /* both are parts of all */
-	struct lx_control_ask base;
+	struct lx_ctl_ask base;
 	struct lx_trans_test test;
 	bool force, live;
 	int64_t seconds;
@@ -277,7 +277,7 @@ static int parse(struct run *r, const struct lx_args *a)
 	if (err)
 		return err;
 	r->clients = lx_trans_part(&r->all, 0, n_clients);
-	r->servers = lx_trans_part(&r->all, n_clients, LX_CONTROL_NIDS_MAX);
+	r->servers = lx_trans_part(&r->all, n_clients, LX_CTL_NIDS_MAX);
 	r->test.service = a->v[LX_ARG_PING] ? LX_LST_PING : LX_LST_BRW;
 	r->test.rw = a->v[LX_ARG_PING] ? 0 : a->v[LX_ARG_READ] ? LX_LST_READ : LX_LST_WRITE;
 	r->test.concurrency = concurrency == LX_UNSET ? 8 : concurrency;
@@ -301,7 +301,7 @@ int lx_selftest_find_console(struct lx_session *s, struct lx_nid *ret_nid)
 		return err;
 	*ret_nid = lx_nid_any;
 	json_array_foreach (nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
 			struct lx_nid nid;
 
 			if (lx_nid_is_any(ret_nid) &&
@@ -343,7 +343,7 @@ static int go(struct run *r)
 int lx_selftest_run(struct lx_session *s, const struct lx_args *a)
 {
 	struct run r = { .session = s, .base.timeout_ms = ANSWER_MS };
-	int err = lx_trans_new(&r.all, s->instance, 2 * LX_CONTROL_NIDS_MAX);
+	int err = lx_trans_new(&r.all, s->instance, 2 * LX_CTL_NIDS_MAX);
 
 	if (err)
 		return lx_session_fail(s, err, "out of memory");

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <lnetx/ctl.h>
 
 struct lx_session {
@@ -44,7 +44,7 @@ bool lx_session_connected(const struct lx_session *s);
  * errno, with the reason in s->text.
  */
 
-/* @obj: the request's struct of internal/control.h; NULL: it has no arguments */
+/* @obj: the request's struct of internal/ctl.h; NULL: it has no arguments */
 int lx_session_do(struct lx_session *s, enum lx_ctl_verb verb, unsigned int object,
 		  const void *obj);
 

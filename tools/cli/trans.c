@@ -45,7 +45,7 @@ int lx_trans_new(struct lx_trans *t, const char *address, size_t max)
 void lx_trans_of(struct lx_trans *t, const char *address, const json_t *console, const json_t *nids,
 		 int64_t timeout_s)
 {
-	struct lx_control_ask base = {
+	struct lx_ctl_ask base = {
 		.stamp = lx_json_int(console, "stamp"),
 		.timeout_ms = (timeout_s ? timeout_s : LX_TRANS_TIMEOUT_S) * 1000,
 	};
@@ -62,7 +62,7 @@ void lx_trans_of(struct lx_trans *t, const char *address, const json_t *console,
 	}
 }
 
-struct lx_trans_one *lx_trans_add(struct lx_trans *t, const struct lx_control_ask *base,
+struct lx_trans_one *lx_trans_add(struct lx_trans *t, const struct lx_ctl_ask *base,
 				  const struct lx_nid *nid)
 {
 	struct lx_trans_one *one = &t->one[t->n++];
@@ -105,7 +105,7 @@ static int receive(struct lx_ctl *ctl, struct lx_trans_one *one)
 	int more;
 
 	while ((more = lx_ctl_receive(ctl, &attrs, &len)) == 1)
-		lx_tree_add(list, &lx_control_answers, attrs, len, LX_LEVEL_OWN);
+		lx_tree_add(list, &lx_ctl_answers, attrs, len, LX_LEVEL_OWN);
 	one->heard_s = lx_trans_now();
 	set(&one->row, json_array_get(list, 0));
 	json_object_set_new(one->row, "at_s", json_real(one->heard_s));
@@ -127,8 +127,8 @@ static void ask_window(const struct lx_trans *t)
 			one->err = lx_session_ctl_new(t->address, c);
 		}
 		if (*c)
-			one->err = lx_ctl_send(*c, LX_CONTROL_ASK, NLM_F_DUMP,
-					       &lx_control_ask_schema, &one->req);
+			one->err = lx_ctl_send(*c, LX_CTL_CMD_ASK, NLM_F_DUMP,
+					       &lx_ctl_ask_schema, &one->req);
 		c++;
 	}
 	c = ctl;
@@ -213,7 +213,7 @@ uint32_t lx_trans_check(const char *word)
 	return 0;
 }
 
-static void set_test(struct lx_control_ask *req, const struct lx_trans_test *test)
+static void set_test(struct lx_ctl_ask *req, const struct lx_trans_test *test)
 {
 	req->test_service = test->service;
 	req->rw = test->rw;
@@ -246,7 +246,7 @@ size_t lx_trans_test(struct lx_trans *t, const struct lx_trans_test *test,
 
 		set_test(&one->req, test);
 		one->req.client = true;
-		for (size_t i = 0; i < n && i < LX_CONTROL_NIDS_MAX; i++)
+		for (size_t i = 0; i < n && i < LX_CTL_NIDS_MAX; i++)
 			one->req.dest[one->req.n_dests++] = servers->one[dest[i]].serves_at;
 	}
 	free(dest);

@@ -15,7 +15,7 @@
 #ifndef LX_TOOLS_TRANS_H
 #define LX_TOOLS_TRANS_H
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <jansson.h>
 
 #include "../../user/selftest/wire.h"
@@ -26,13 +26,13 @@
 
 /* One node, its last request and its answer. */
 struct lx_trans_one {
-	struct lx_control_ask req;
+	struct lx_ctl_ask req;
 	char nid[LX_NID_TEXT]; /* req.nid */
 	struct lx_nid serves_at; /* where its clients find it: req.nid */
 	int err; /* 0, or a negative errno: it did not answer */
 	int status; /* 0, or the positive errno that it answered */
 	char why[512]; /* lnetxd's words if it did not answer */
-	json_t *row; /* the answer (lx_control_answers); NULL: none */
+	json_t *row; /* the answer (lx_ctl_answers); NULL: none */
 	double heard_s; /* when it came, as lx_trans_now() */
 	bool joined; /* has the session */
 	bool failed; /* once */
@@ -79,7 +79,7 @@ void lx_trans_of(struct lx_trans *t, const char *address, const json_t *console,
 		 int64_t timeout_s);
 
 /* Adds a node. @base: what is the same in all requests to it: console, stamp, batch, time-out */
-struct lx_trans_one *lx_trans_add(struct lx_trans *t, const struct lx_control_ask *base,
+struct lx_trans_one *lx_trans_add(struct lx_trans *t, const struct lx_ctl_ask *base,
 				  const struct lx_nid *nid);
 
 /* The nodes from @first on; @n: at most. Not to be freed. */

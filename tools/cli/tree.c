@@ -73,7 +73,7 @@ json_t *lx_tree_fields(const struct lx_schema *schema, const void *attrs, size_t
 }
 
 /* Rows of a group are adjacent, so it is the last group or a new one. */
-static json_t *find_group(json_t *list, const struct lx_control_object *object, json_t *group)
+static json_t *find_group(json_t *list, const struct lx_ctl_shown *object, json_t *group)
 {
 	const char *key = object->group->field[0].key;
 	json_t *last = json_array_get(list, json_array_size(list) - 1);
@@ -87,7 +87,7 @@ static json_t *find_group(json_t *list, const struct lx_control_object *object, 
 	return group;
 }
 
-int lx_tree_add(json_t *list, const struct lx_control_object *object, const void *attrs, size_t len,
+int lx_tree_add(json_t *list, const struct lx_ctl_shown *object, const void *attrs, size_t len,
 		unsigned int level)
 {
 	json_t *row = lx_tree_fields(object->row, attrs, len, level), *group;

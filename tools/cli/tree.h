@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 struct lx_schema;
 
@@ -20,7 +20,7 @@ json_t *lx_tree_fields(const struct lx_schema *schema, const void *attrs, size_t
  * Adds a row of an object to the list: to its group, creating it if it is new, or to the
  * list itself. -ENOMEM, -EPROTO: the row has no group.
  */
-int lx_tree_add(json_t *list, const struct lx_control_object *object, const void *attrs, size_t len,
+int lx_tree_add(json_t *list, const struct lx_ctl_shown *object, const void *attrs, size_t len,
 		unsigned int level);
 
 #endif

@@ -101,7 +101,7 @@ static int ctl_show(struct lx_session *s, const struct lx_args *a)
 
 	if (err)
 		return err;
-	map = json_pack("{so}", lx_control_udsps.yaml, list);
+	map = json_pack("{so}", lx_ctl_udsps.yaml, list);
 	if (json_array_size(list))
 		lx_print_yaml(stdout, map, &lx_layout_four);
 	json_decref(map);

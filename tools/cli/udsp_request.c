@@ -13,7 +13,7 @@ int lx_request_add_udsp(struct lx_session *s, const struct lx_conf_udsp *udsp)
 
 int lx_request_del_udsp_at(struct lx_session *s, int32_t index)
 {
-	const struct lx_control_udsp req = { .index = index };
+	const struct lx_ctl_udsp req = { .index = index };
 
 	return lx_session_do(s, LX_CTL_DEL, LX_CTL_UDSP, &req);
 }

@@ -315,7 +315,7 @@ static bool is_public(const struct lx_request *r)
 
 static bool is_show(const struct lx_request *r)
 {
-	return r->schema == &lx_control_show_schema;
+	return r->schema == &lx_ctl_show_schema;
 }
 
 static bool is_alike(const struct lx_request *r, const struct lx_request *other)

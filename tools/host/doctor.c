@@ -71,7 +71,7 @@ static void check_nis(struct lx_doctor *d)
 	size_t i, j, n = 0;
 
 	json_array_foreach (d->nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
 			check_ni(d, ni);
 			n += strcmp(lx_json_text(ni, "nid"), "0@lo") != 0;
 		}
@@ -140,7 +140,7 @@ static void check_peers(struct lx_doctor *d, const json_t *peers)
 	size_t i, j;
 
 	json_array_foreach ((json_t *)peers, i, peer) {
-		json_array_foreach (json_object_get(peer, lx_control_peers.rows), j, row) {
+		json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), j, row) {
 			const char *reason = lx_json_text(row, "down_reason"),
 				   *nid = lx_json_text(row, "nid");
 
@@ -368,7 +368,7 @@ static void check_peers_max(struct lx_doctor *d, const json_t *peers)
 	size_t i;
 
 	json_array_foreach ((json_t *)peers, i, peer)
-		n += json_array_size(json_object_get(peer, lx_control_peers.rows));
+		n += json_array_size(json_object_get(peer, lx_ctl_peers.rows));
 	lx_request_tunable(d->session, "lnet", "peers_max", &most);
 	check_room(d, "peers", n, most,
 		   "lnetx peer show: are these all yours? lnetx tunable set lnet peers_max N");

@@ -310,7 +310,7 @@ static int setup_nets(struct setup *m, const json_t *nets)
 	int err = 0;
 
 	json_array_foreach ((json_t *)nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
 			if (!err)
 				err = setup_ni(m, ni);
 		}

@@ -134,7 +134,7 @@ static int parse_file(const char *path, struct setting *settings, int *ret_line)
 
 static const char *run_path(const char *name, char *buf, size_t size)
 {
-	snprintf(buf, size, "%s/%s", lx_control_rundir(), name);
+	snprintf(buf, size, "%s/%s", lx_ctl_rundir(), name);
 	return buf;
 }
 

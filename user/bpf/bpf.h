@@ -31,7 +31,7 @@ struct lx_bpf_set;
 
 /**
  * lx_bpf_new - probe the kernel and find a place for pins
- * @instance: lnetxd's name (lx_control_instance())
+ * @instance: lnetxd's name (lx_ctl_instance())
  * @enabled: false: nothing will be loaded (-EOPNOTSUPP); removes the state of an earlier
  *	daemon
  * Returns 0 or -ENOMEM: a kernel without BPF is not an error.

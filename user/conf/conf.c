@@ -46,8 +46,8 @@ int lx_conf_new(struct lx_conf **ret_conf)
 	if (!conf)
 		return -ENOMEM;
 	conf->routing = LX_UNSET;
-	lx_schema_init(&lx_control_selftest_schema, &conf->selftest);
-	lx_schema_init(&lx_control_buffers_schema, conf->buffers);
+	lx_schema_init(&lx_ctl_selftest_schema, &conf->selftest);
+	lx_schema_init(&lx_ctl_buffers_schema, conf->buffers);
 	*ret_conf = conf;
 	return 0;
 }
@@ -126,8 +126,8 @@ static int route_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "route", keys, &lx_control_route_schema,
-						    &lx_control_routes };
+	static const struct lx_yaml_shape shape = { "route", keys, &lx_ctl_route_schema,
+						    &lx_ctl_routes };
 	struct section *s = arg;
 	int err, more = 0;
 
@@ -170,7 +170,7 @@ static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
 	static const struct lx_yaml_shape shape = { "routing", keys, NULL,
-						    &lx_control_routing_info };
+						    &lx_ctl_routing_info };
 
 	/* An export of a reference node has an entry for each of its CPTs. */
 	if (node->type == YAML_MAPPING_NODE &&
@@ -196,7 +196,7 @@ static int section_routing(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "seq_no", lx_yaml_ignored }, { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "buffers", keys, &lx_control_buffers_schema,
+	static const struct lx_yaml_shape shape = { "buffers", keys, &lx_ctl_buffers_schema,
 						    NULL };
 
 	return lx_yaml_map(y, value, &shape, ((struct section *)arg)->conf->buffers, arg);
@@ -224,7 +224,7 @@ static int peer_ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "recv_count", NULL },
 						   { "drop_count", NULL },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "peer ni", keys, NULL, &lx_control_peers };
+	static const struct lx_yaml_shape shape = { "peer ni", keys, NULL, &lx_ctl_peers };
 
 	return lx_yaml_map(y, node, &shape, NULL, arg);
 }
@@ -258,9 +258,9 @@ static int peer_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "peer", keys, &lx_control_peer_schema,
-						    &lx_control_peers };
-	struct lx_control_peer given;
+	static const struct lx_yaml_shape shape = { "peer", keys, &lx_ctl_peer_schema,
+						    &lx_ctl_peers };
+	struct lx_ctl_peer given;
 	struct section *s = arg;
 	int err, more = 1; /* not taken */
 
@@ -434,7 +434,7 @@ static int section_selftest(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "consoles", selftest_consoles },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "selftest", keys, &lx_control_selftest_schema,
+	static const struct lx_yaml_shape shape = { "selftest", keys, &lx_ctl_selftest_schema,
 						    NULL };
 	struct lx_conf *conf = ((struct section *)arg)->conf;
 	int err = lx_yaml_map(y, value, &shape, &conf->selftest, arg);

@@ -128,7 +128,7 @@ int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni
 	static const struct lx_yaml_key keys[] = { { "CPT", cpt },
 						   LND_SETTINGS(IGNORED_){ NULL, NULL } };
 #undef IGNORED_
-	static const struct lx_yaml_shape shape = { "tunables", keys, &lx_control_ni_tunables,
+	static const struct lx_yaml_shape shape = { "tunables", keys, &lx_ctl_ni_tunables,
 						    NULL };
 
 	return lx_net_type(ni->net) == LX_NET_LO ? 0 : lx_yaml_map(y, value, &shape, &ni->tun, ni);
@@ -324,7 +324,7 @@ static int ni_keys(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "CPT", cpt },
 						   { "tcp bonding", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "local NI(s)", keys, NULL, &lx_control_nets };
+	static const struct lx_yaml_shape shape = { "local NI(s)", keys, NULL, &lx_ctl_nets };
 
 	return lx_yaml_map(y, node, &shape, NULL, arg);
 }
@@ -446,7 +446,7 @@ static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "net", keys, NULL, &lx_control_nets };
+	static const struct lx_yaml_shape shape = { "net", keys, NULL, &lx_ctl_nets };
 	struct walk *s = arg;
 	int err;
 

@@ -329,7 +329,7 @@ static int unknown_key(struct lx_yaml *y, const yaml_node_t *key, const char *na
 			    known);
 }
 
-static bool is_shown(const struct lx_control_object *object, const char *name)
+static bool is_shown(const struct lx_ctl_shown *object, const char *name)
 {
 	const struct lx_schema *part[] = { object ? object->group : NULL,
 					   object ? object->row : NULL };

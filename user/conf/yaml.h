@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <yaml.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <lnetx/conf.h>
 
 #include "../schema/schema.h"
@@ -25,7 +25,7 @@
 
 #define LX_YAML_MAX (4u << 20) /* bytes of input */
 #define LX_YAML_TEXT 4096 /* bytes of a scalar */
-#define LX_YAML_NIDS LX_CONTROL_NIDS_MAX /* in one text or peer */
+#define LX_YAML_NIDS LX_CTL_NIDS_MAX /* in one text or peer */
 #define LX_YAML_ENTRIES 65536 /* of a section */
 #define LX_YAML_STEPS (1u << 20) /* entries visited; aliases can make many from few bytes */
 #define LX_YAML_IGNORED 600 /* bytes of the text that names ignored keys */
@@ -86,7 +86,7 @@ struct lx_yaml_shape {
 	const struct lx_yaml_key *key; /* terminated by key NULL; or NULL */
 	const struct lx_schema *schema; /* fields of what is read; or NULL */
 	/* What is only ever printed, and so ignored: an object's fields; or NULL. */
-	const struct lx_control_object *shown;
+	const struct lx_ctl_shown *shown;
 };
 
 /**

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <lnetx/nid.h>
 
 #include "../base/explain.h"
@@ -97,7 +97,7 @@ static bool put_list(struct nlmsghdr *nlh, size_t size, const struct lx_field *f
 	return true;
 }
 
-/* A list of nests {1: name, 2: value}, like struct lx_control_lnd_value. */
+/* A list of nests {1: name, 2: value}, like struct lx_ctl_lnd_value. */
 static bool put_named(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, const void *obj)
 {
 	const char *const *names =

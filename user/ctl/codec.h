@@ -15,7 +15,7 @@
 /**
  * lx_schema_put - append a struct's fields to a message
  * @size: of the buffer that starts at @nlh
- * @level: which fields (control.h)
+ * @level: which fields (internal/ctl.h)
  * Returns 0, -EMSGSIZE: no room; the message is unchanged.
  */
 int lx_schema_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *schema,

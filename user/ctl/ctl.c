@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A connection to lnetxd: requests out, answers in (internal/control.h). Owns the socket,
+ * A connection to lnetxd: requests out, answers in (internal/ctl.h). Owns the socket,
  * the buffer and the outcome of the last call. Called by request.c and by tools/cli.
  */
 #include <errno.h>
@@ -110,17 +110,17 @@ static int lost(struct lx_ctl *ctl, int err)
 static struct nlmsghdr *begin(struct lx_ctl *ctl, uint8_t command, uint16_t flags)
 {
 	struct nlmsghdr *nlh;
-	struct lx_control_hdr *hdr;
+	struct lx_ctl_hdr *hdr;
 
 	lx_ctl_discard(ctl);
 	nlh = mnl_nlmsg_put_header(ctl->buf);
-	nlh->nlmsg_type = LX_CONTROL_TYPE;
+	nlh->nlmsg_type = LX_CTL_TYPE;
 	/* With signs of life only a silent lnetxd is given up, not a slow answer. */
 	nlh->nlmsg_flags = NLM_F_REQUEST | flags | (ctl->timeout_ms > 0 ? NLM_F_ACK : 0);
 	nlh->nlmsg_seq = ++ctl->seq;
 	hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
 	hdr->command = command;
-	hdr->version = LX_CONTROL_VERSION;
+	hdr->version = LX_CTL_VERSION;
 	return nlh;
 }
 
@@ -204,9 +204,9 @@ static int take_end(struct lx_ctl *ctl, const struct nlmsghdr *nlh, size_t head)
 	ctl->answering = false;
 	attrs = lx_schema_attrs(nlh, head, &len);
 	lx_ctl_fail(ctl, LX_CTL_FROM_DAEMON, error, "%s", error ? strerror(-error) : "");
-	take_text(attrs, len, LX_CONTROL_ERR_TEXT, why->text, sizeof(why->text));
-	take_text(attrs, len, LX_CONTROL_ERR_OBJECT, why->object, sizeof(why->object));
-	a = lx_schema_find(attrs, len, LX_CONTROL_ERR_COUNT);
+	take_text(attrs, len, LX_CTL_ERR_TEXT, why->text, sizeof(why->text));
+	take_text(attrs, len, LX_CTL_ERR_OBJECT, why->object, sizeof(why->object));
+	a = lx_schema_find(attrs, len, LX_CTL_ERR_COUNT);
 	if (a && mnl_attr_get_payload_len(a) == sizeof(uint64_t))
 		why->count = (int64_t)mnl_attr_get_u64(a);
 	return error;
@@ -219,22 +219,22 @@ static int other_version(struct lx_ctl *ctl, unsigned int version)
 			   "lnetxd speaks version %u of the control protocol, this program "
 			   "version %u (%s); use the tools of lnetxd's release, or restart "
 			   "lnetxd",
-			   version, LX_CONTROL_VERSION, LX_VERSION);
+			   version, LX_CTL_VERSION, LX_VERSION);
 }
 
 static int take_message(struct lx_ctl *ctl, const struct nlmsghdr *nlh, const void **ret_attrs,
 			size_t *ret_len)
 {
-	const struct lx_control_hdr *hdr;
+	const struct lx_ctl_hdr *hdr;
 
 	if (nlh->nlmsg_type == NLMSG_ERROR)
 		return take_end(ctl, nlh, sizeof(struct nlmsgerr));
 	if (nlh->nlmsg_type == NLMSG_DONE)
 		return take_end(ctl, nlh, sizeof(int32_t));
 	hdr = mnl_nlmsg_get_payload(nlh);
-	if (nlh->nlmsg_type != LX_CONTROL_TYPE || mnl_nlmsg_get_payload_len(nlh) < sizeof(*hdr))
+	if (nlh->nlmsg_type != LX_CTL_TYPE || mnl_nlmsg_get_payload_len(nlh) < sizeof(*hdr))
 		return lost(ctl, -EPROTO);
-	if (hdr->version != LX_CONTROL_VERSION)
+	if (hdr->version != LX_CTL_VERSION)
 		return other_version(ctl, hdr->version);
 	*ret_attrs = lx_schema_attrs(nlh, sizeof(*hdr), ret_len);
 	return 1;

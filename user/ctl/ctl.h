@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Internals of liblnetxctl, also used by the tools of this tree, which fill in the structs of
- * internal/control.h themselves. All functions record errors in the handle.
+ * internal/ctl.h themselves. All functions record errors in the handle.
  */
 #ifndef LX_CTL_CTL_H
 #define LX_CTL_CTL_H
@@ -9,7 +9,7 @@
 #include <linux/netlink.h>
 #include <stdbool.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <lnetx/ctl.h>
 
 struct lx_ctl {
@@ -20,10 +20,10 @@ struct lx_ctl {
 	bool answering; /* the end of the last answer has not been read */
 	bool reset; /* the connection's reset has been reported once */
 	struct lx_ctl_error why;
-	const struct lx_control_object *shown; /* of the answer; NULL: skip its rows */
+	const struct lx_ctl_shown *shown; /* of the answer; NULL: skip its rows */
 	unsigned int level; /* of the answer */
 	size_t at, got; /* in buf: the next message, and the end */
-	_Alignas(8) char buf[LX_CONTROL_PACKET];
+	_Alignas(8) char buf[LX_CTL_PACKET];
 };
 
 /* Records the outcome of a call. Returns @error. */

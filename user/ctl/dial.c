@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../base/cleanup.h"
 #include "../base/explain.h"
@@ -62,7 +62,7 @@ static int connect_to(const char *path, int timeout_ms)
 static bool describe_running(const char *instance, char *buf, size_t size)
 {
 	char path[PATH_SIZE], name[NAME_MAX + 1];
-	int fd LX_AUTO_CLOSE = lx_control_path(instance, path, sizeof(path))
+	int fd LX_AUTO_CLOSE = lx_ctl_path(instance, path, sizeof(path))
 				       ? -1
 				       : connect_to(path, 0);
 	unsigned long netns = netns_of(instance);
@@ -122,7 +122,7 @@ int lx_dial(const char *address, int timeout_ms, char *ret_text, size_t text_siz
 {
 	bool is_path = address && *address == '/';
 	char path[PATH_SIZE], instance[LX_INSTANCE_TEXT] = "";
-	int err = is_path ? 0 : lx_control_instance(address, instance, sizeof(instance));
+	int err = is_path ? 0 : lx_ctl_instance(address, instance, sizeof(instance));
 
 	if (err && err != -EINVAL)
 		return lx_explain(ret_text, text_size, err,
@@ -136,7 +136,7 @@ int lx_dial(const char *address, int timeout_ms, char *ret_text, size_t text_siz
 	if (is_path && (size_t)snprintf(path, sizeof(path), "%s", address) >= sizeof(path))
 		err = -ENAMETOOLONG;
 	else if (!is_path)
-		err = lx_control_path(instance, path, sizeof(path));
+		err = lx_ctl_path(instance, path, sizeof(path));
 	if (err)
 		return lx_explain(ret_text, text_size, err,
 				  "the path of the control socket is too long");

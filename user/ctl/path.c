@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Where an lnetxd's socket is (internal/control.h). Used by the daemon and its clients. */
+/* Where an lnetxd's socket is (internal/ctl.h). Used by the daemon and its clients. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../base/netns.h"
 
@@ -17,7 +17,7 @@ static bool instance_ok(const char *name)
 	return len && !name[len] && len < LX_INSTANCE_TEXT && name[0] != '.';
 }
 
-int lx_control_instance(const char *name, char *buf, size_t size)
+int lx_ctl_instance(const char *name, char *buf, size_t size)
 {
 	unsigned long netns = lx_netns_own();
 
@@ -33,16 +33,16 @@ int lx_control_instance(const char *name, char *buf, size_t size)
 	return 0;
 }
 
-const char *lx_control_rundir(void)
+const char *lx_ctl_rundir(void)
 {
 	const char *dir = getenv("LNETX_RUNDIR");
 
-	return dir && *dir ? dir : LX_CONTROL_RUNDIR;
+	return dir && *dir ? dir : LX_CTL_RUNDIR;
 }
 
-int lx_control_path(const char *instance, char *buf, size_t size)
+int lx_ctl_path(const char *instance, char *buf, size_t size)
 {
-	if ((size_t)snprintf(buf, size, "%s/%s.sock", lx_control_rundir(), instance) >= size)
+	if ((size_t)snprintf(buf, size, "%s/%s.sock", lx_ctl_rundir(), instance) >= size)
 		return -ENAMETOOLONG;
 	return 0;
 }

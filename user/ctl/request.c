@@ -73,7 +73,7 @@ static int no_such(struct lx_ctl *ctl, enum lx_ctl_verb verb, unsigned int objec
 /* The level of detail that a request asks for. */
 static unsigned int level_of(const struct lx_request *r, const void *obj)
 {
-	return r->schema == &lx_control_show_schema ? ((const struct lx_control_show *)obj)->level
+	return r->schema == &lx_ctl_show_schema ? ((const struct lx_ctl_show *)obj)->level
 						    : LX_LEVEL_OWN;
 }
 
@@ -129,14 +129,14 @@ int lx_ctl_start_with(struct lx_ctl *ctl, enum lx_ctl_verb verb, unsigned int ob
 
 int lx_ctl_next(struct lx_ctl *ctl, struct lx_ctl_row *ret_row)
 {
-	const struct lx_control_object *shown = ctl->shown;
+	const struct lx_ctl_shown *shown = ctl->shown;
 	const void *attrs;
 	size_t len;
 	int more = lx_ctl_receive(ctl, &attrs, &len);
 
 	if (more == 1)
 		lx_ctl_row_of(ret_row, shown ? shown->group : NULL,
-			      shown ? shown->row : &lx_control_nothing_schema, attrs, len,
+			      shown ? shown->row : &lx_ctl_nothing_schema, attrs, len,
 			      ctl->level);
 	return more;
 }

@@ -3,7 +3,7 @@
 #ifndef LX_CTL_ROW_H
 #define LX_CTL_ROW_H
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <lnetx/ctl.h>
 
 /* @group: of an object with groups, whose fields come first; or NULL. */

@@ -50,14 +50,14 @@ static void on_result(int status, const struct lx_lst_msg *reply, void *arg)
 /* ---- the answer ----------------------------------------------------------------------------- */
 
 static void take_session(const struct lx_lst_sid *sid, const char *name,
-			 struct lx_control_answer *answer)
+			 struct lx_ctl_answer *answer)
 {
 	memcpy(answer->name, name, sizeof(answer->name));
 	if (!lx_lst_sid_is_none(sid))
 		lx_nid_from_u64(sid->nid, &answer->console);
 }
 
-static void take_counters(const struct lx_lst_msg *reply, struct lx_control_answer *answer)
+static void take_counters(const struct lx_lst_msg *reply, struct lx_ctl_answer *answer)
 {
 	const struct lx_lst_rpc_counters *rpc = &reply->stat_reply.rpc;
 	const struct lx_lst_lnet_counters *lnet = &reply->stat_reply.lnet;
@@ -78,7 +78,7 @@ static void take_counters(const struct lx_lst_msg *reply, struct lx_control_answ
 	answer->recv_length = lnet->recv_length;
 }
 
-static void describe(const struct ask *a, struct lx_control_answer *answer)
+static void describe(const struct ask *a, struct lx_ctl_answer *answer)
 {
 	const struct lx_lst_msg *reply = &a->reply;
 
@@ -119,7 +119,7 @@ static void refuse(struct ask *a, int err)
 
 static void answer(struct ask *a)
 {
-	struct lx_control_answer *row;
+	struct lx_ctl_answer *row;
 	struct lx_rows rows;
 	struct lx_dump *dump;
 	int err = a->status;
@@ -132,7 +132,7 @@ static void answer(struct ask *a)
 		if (row)
 			describe(a, row);
 		if (row)
-			err = lx_dump_new(&lx_control_answers, LX_LEVEL_OWN, &rows, &dump);
+			err = lx_dump_new(&lx_ctl_answers, LX_LEVEL_OWN, &rows, &dump);
 	}
 	if (err)
 		refuse(a, err);
@@ -174,7 +174,7 @@ static void on_timeout(uv_timer_t *timer)
 /* ---- the request ---------------------------------------------------------------------------- */
 
 /* A test's parameters; those of a ping are not looked at by anybody. */
-static void fill_test(const struct lx_control_ask *req, struct lx_lst_msg *msg)
+static void fill_test(const struct lx_ctl_ask *req, struct lx_lst_msg *msg)
 {
 	msg->test.batch = req->batch;
 	msg->test.service = req->test_service;
@@ -191,7 +191,7 @@ static void fill_test(const struct lx_control_ask *req, struct lx_lst_msg *msg)
 }
 
 /* In all requests of the framework the session is in its place, but not in the same one. */
-static int fill(const struct lx_control_ask *req, struct lx_lst_msg *msg)
+static int fill(const struct lx_ctl_ask *req, struct lx_lst_msg *msg)
 {
 	struct lx_lst_sid sid = { lx_nid_to_u64(&req->console), req->stamp };
 	int type = lx_lst_request_type(req->service);
@@ -227,7 +227,7 @@ static int fill(const struct lx_control_ask *req, struct lx_lst_msg *msg)
 	return 0;
 }
 
-static int check(const struct lx_control_ask *req, char *text, size_t size)
+static int check(const struct lx_ctl_ask *req, char *text, size_t size)
 {
 	if (lx_nid_is_any(&req->nid) || !lx_nid_is_nid4(&req->nid) ||
 	    lx_nid_is_any(&req->console) || !lx_nid_is_nid4(&req->console)) {
@@ -244,10 +244,10 @@ static int check(const struct lx_control_ask *req, char *text, size_t size)
 	return 0;
 }
 
-static int begin(struct lx_daemon *d, const struct lx_control_ask *req, struct ask *a)
+static int begin(struct lx_daemon *d, const struct lx_ctl_ask *req, struct ask *a)
 {
 	const struct lx_id to = { req->nid, LX_PID_LUSTRE };
-	struct lx_lst_dest dest[LX_CONTROL_NIDS_MAX];
+	struct lx_lst_dest dest[LX_CTL_NIDS_MAX];
 	struct lx_lst_msg msg;
 	int err = fill(req, &msg);
 
@@ -261,14 +261,14 @@ static int begin(struct lx_daemon *d, const struct lx_control_ask *req, struct a
 void lx_ask_request(struct lx_client *client, const void *attrs, size_t len)
 {
 	struct lx_daemon *d = client->daemon;
-	struct lx_control_ask *req = calloc(1, sizeof(*req));
+	struct lx_ctl_ask *req = calloc(1, sizeof(*req));
 	struct ask *a = calloc(1, sizeof(*a));
 	char text[200] = "";
 	int err = req && a ? 0 : -ENOMEM;
 
 	client->flags |= NLM_F_DUMP;
 	if (!err)
-		err = lx_schema_get(attrs, len, &lx_control_ask_schema, req, text, sizeof(text));
+		err = lx_schema_get(attrs, len, &lx_ctl_ask_schema, req, text, sizeof(text));
 	if (!err)
 		err = check(req, text, sizeof(text));
 	if (!err && !d->node)

@@ -712,7 +712,7 @@ void lx_change_look(struct lx_daemon *d)
 		follow_interfaces(d);
 }
 
-void lx_change_follow(struct lx_daemon *d, const struct lx_control_event *event, unsigned int n)
+void lx_change_follow(struct lx_daemon *d, const struct lx_ctl_event *event, unsigned int n)
 {
 	bool interfaces = false, routing = false, addresses = false;
 

@@ -37,7 +37,7 @@ int lx_change_reload(struct lx_daemon *daemon, lx_change_fn done);
  * Follows changes of the node (monitor.h): an interface has come back, or routing has changed.
  * Updates the BPF programs, and tells the neighbours.
  */
-void lx_change_follow(struct lx_daemon *d, const struct lx_control_event *event, unsigned int n);
+void lx_change_follow(struct lx_daemon *d, const struct lx_ctl_event *event, unsigned int n);
 /* Puts back what others on the machine removed from the kernel; call it twice a second. */
 void lx_change_look(struct lx_daemon *daemon);
 /* Stops the node; queued changes are refused. */

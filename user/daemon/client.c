@@ -65,7 +65,7 @@ static int flush(struct lx_client *c)
 static char *packet(struct lx_client *c)
 {
 	if (!c->out)
-		c->out = malloc(LX_CONTROL_PACKET);
+		c->out = malloc(LX_CTL_PACKET);
 	if (!c->out)
 		lx_client_close(c);
 	return c->out;
@@ -113,12 +113,12 @@ static void client_step(struct lx_client *c)
 /* Anything that is not a message ends the connection. */
 static void take_request(struct lx_client *c, const void *request, size_t len)
 {
-	const struct lx_control_hdr *hdr;
+	const struct lx_ctl_hdr *hdr;
 	const struct nlmsghdr *nlh = lx_schema_message(request, len, sizeof(*hdr));
 	const void *attrs;
 	size_t attrs_len;
 
-	if (!nlh || nlh->nlmsg_type != LX_CONTROL_TYPE) {
+	if (!nlh || nlh->nlmsg_type != LX_CTL_TYPE) {
 		lx_warn("client_uid=%ld reason=\"malformed control message\" "
 			"action=\"connection closed\"",
 			c->uid);
@@ -130,11 +130,11 @@ static void take_request(struct lx_client *c, const void *request, size_t len)
 	c->seq = nlh->nlmsg_seq;
 	c->flags = nlh->nlmsg_flags;
 	c->command = hdr->command;
-	if (hdr->version != LX_CONTROL_VERSION)
+	if (hdr->version != LX_CTL_VERSION)
 		lx_client_reply(c, -EPROTONOSUPPORT, "control",
 				"lnetxd %s speaks version %u of the control protocol, this client "
 				"version %u; use the tools of lnetxd's release, or restart lnetxd",
-				LX_VERSION, LX_CONTROL_VERSION, hdr->version);
+				LX_VERSION, LX_CTL_VERSION, hdr->version);
 	else
 		c->request(c, attrs, attrs_len);
 }
@@ -142,7 +142,7 @@ static void take_request(struct lx_client *c, const void *request, size_t len)
 static void on_client(uv_poll_t *poll, int status, int events)
 {
 	struct lx_client *c = lx_container_of(poll, struct lx_client, poll);
-	_Alignas(8) char request[LX_CONTROL_PACKET];
+	_Alignas(8) char request[LX_CTL_PACKET];
 	ssize_t len;
 
 	if (status < 0 || (events & UV_DISCONNECT && !(events & UV_READABLE))) {
@@ -203,11 +203,11 @@ void lx_client_reply(struct lx_client *c, int error, const char *object, const c
 		e->error = error;
 	}
 	if (*text)
-		mnl_attr_put_strz_check(nlh, LX_CONTROL_PACKET, LX_CONTROL_ERR_TEXT, text);
+		mnl_attr_put_strz_check(nlh, LX_CTL_PACKET, LX_CTL_ERR_TEXT, text);
 	if (object)
-		mnl_attr_put_strz_check(nlh, LX_CONTROL_PACKET, LX_CONTROL_ERR_OBJECT, object);
+		mnl_attr_put_strz_check(nlh, LX_CTL_PACKET, LX_CTL_ERR_OBJECT, object);
 	if (c->count != LX_UNSET)
-		mnl_attr_put_u64(nlh, LX_CONTROL_ERR_COUNT, (uint64_t)c->count);
+		mnl_attr_put_u64(nlh, LX_CTL_ERR_COUNT, (uint64_t)c->count);
 	c->count = LX_UNSET;
 	c->out_len = nlh->nlmsg_len;
 	if (c->waiting) {

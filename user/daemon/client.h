@@ -38,7 +38,7 @@ struct lx_client {
 	uint16_t flags;
 	uint8_t command;
 
-	char *out; /* LX_CONTROL_PACKET bytes, allocated on first use */
+	char *out; /* LX_CTL_PACKET bytes, allocated on first use */
 	size_t out_len;
 	struct lx_dump *dump;
 	int64_t count; /* for the next reply; LX_UNSET: none */
@@ -68,7 +68,7 @@ void lx_client_dump(struct lx_client *client, struct lx_dump *dump);
 /* The answer comes later: sets @slot to the client, and to NULL if the client goes away. */
 void lx_client_wait(struct lx_client *client, struct lx_client **slot);
 
-/* Whoever waits for an answer hears that we work on it; call it every LX_CONTROL_ALIVE_MS. */
+/* Whoever waits for an answer hears that we work on it; call it every LX_CTL_ALIVE_MS. */
 void lx_client_alive(struct lx_client *client);
 
 /* Its ring has new events. */

@@ -37,7 +37,7 @@ static bool is_any(const struct lx_nid *nid)
 /* Each gets the rows of an object: an array, as the object's schema describes it. */
 
 #define LIST(fn, type, get)                                                                        \
-	static int fn(struct lx_daemon *d, const struct lx_control_show *req,                      \
+	static int fn(struct lx_daemon *d, const struct lx_ctl_show *req,                      \
 		      struct lx_rows *rows)                                                        \
 	{                                                                                          \
 		type *list = NULL;                                                                 \
@@ -53,7 +53,7 @@ LIST(list_conns, struct lx_conn_info, lx_conn_list)
 LIST(list_recovery, struct lx_recovery_info, lx_recovery_list)
 LIST(list_faults, struct lx_fault_info, lx_fault_list)
 
-static int list_peers(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)
+static int list_peers(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_peer_info *list = NULL;
 	int err = is_any(&req->nid) ? lx_peer_list(d->node, &list, &rows->n)
@@ -67,7 +67,7 @@ static int list_peers(struct lx_daemon *d, const struct lx_control_show *req, st
 
 /* Which of them a request is for; the others are left out. */
 
-static bool keep_ni(struct lx_daemon *d, const struct lx_control_show *req, const void *element)
+static bool keep_ni(struct lx_daemon *d, const struct lx_ctl_show *req, const void *element)
 {
 	const struct lx_ni_info *ni = element;
 
@@ -78,7 +78,7 @@ static bool keep_ni(struct lx_daemon *d, const struct lx_control_show *req, cons
 }
 
 /* A gateway may be given by any of its NIDs. */
-static bool keep_route(struct lx_daemon *d, const struct lx_control_show *req, const void *element)
+static bool keep_route(struct lx_daemon *d, const struct lx_ctl_show *req, const void *element)
 {
 	const struct lx_route_info *r = element;
 	struct lx_nid primary;
@@ -93,24 +93,24 @@ static bool keep_route(struct lx_daemon *d, const struct lx_control_show *req, c
 	return lx_nid_eq(&primary, &r->primary);
 }
 
-static bool keep_udsp(struct lx_daemon *d, const struct lx_control_show *req, const void *element)
+static bool keep_udsp(struct lx_daemon *d, const struct lx_ctl_show *req, const void *element)
 {
 	return req->index == LX_UNSET || req->index == ((const struct lx_conf_udsp *)element)->index;
 }
 
 /* ---- single values ----------------------------------------------------------------- */
 
-static int get_selftest(struct lx_daemon *d, const struct lx_control_show *req,
+static int get_selftest(struct lx_daemon *d, const struct lx_ctl_show *req,
 			struct lx_rows *rows)
 {
-	struct lx_control_selftest_info *info = lx_rows_one(rows, sizeof(*info));
+	struct lx_ctl_selftest_info *info = lx_rows_one(rows, sizeof(*info));
 
 	if (info)
 		lx_tester_describe(d->tester, info);
 	return info ? 0 : -ENOMEM;
 }
 
-static int get_routing(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)
+static int get_routing(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_routing_info *info = lx_rows_one(rows, sizeof(*info));
 
@@ -121,7 +121,7 @@ static int get_routing(struct lx_daemon *d, const struct lx_control_show *req, s
 	return 0;
 }
 
-static int get_stats(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)
+static int get_stats(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_stats *stats = lx_rows_one(rows, sizeof(*stats));
 
@@ -142,14 +142,14 @@ static void fill_missing(const struct lx_daemon *d, char *buf, size_t size)
 	}
 }
 
-static int get_status(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)
+static int get_status(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
 {
-	struct lx_control_status *status = lx_rows_one(rows, sizeof(*status));
+	struct lx_ctl_status *status = lx_rows_one(rows, sizeof(*status));
 	struct lx_clocks now = lx_clocks_now();
 
 	if (!status)
 		return -ENOMEM;
-	*status = (struct lx_control_status){ .version = LX_VERSION,
+	*status = (struct lx_ctl_status){ .version = LX_VERSION,
 					      .instance = d->instance,
 					      .config = d->config_file,
 					      .pid = getpid(),
@@ -165,12 +165,12 @@ static int get_status(struct lx_daemon *d, const struct lx_control_show *req, st
 /* ---- the reference's files ---------------------------------------------------------- */
 
 /* A row for each line. */
-static int list_columns(struct lx_daemon *d, const struct lx_control_show *req,
+static int list_columns(struct lx_daemon *d, const struct lx_ctl_show *req,
 			struct lx_rows *rows)
 {
 	char *text LX_AUTO_FREE = NULL, *save;
 	int err = lx_columns_text(d->node, req->name, &text);
-	struct lx_control_line *line;
+	struct lx_ctl_line *line;
 	size_t n = 0;
 
 	if (err)
@@ -188,7 +188,7 @@ static int list_columns(struct lx_daemon *d, const struct lx_control_show *req,
 /* ---- tunables ---------------------------------------------------------------------- */
 
 struct tunable_walk {
-	const struct lx_control_show *req;
+	const struct lx_ctl_show *req;
 	struct lx_rows *rows;
 	int err;
 };
@@ -213,7 +213,7 @@ static void format_default(const struct lx_tunable *t, char *buf, size_t size)
 static int add_tunable(const char *module, const struct lx_tunable *t, const char *value, void *arg)
 {
 	struct tunable_walk *w = arg;
-	struct lx_control_tunable *grown, *row;
+	struct lx_ctl_tunable *grown, *row;
 
 	if ((w->req->module[0] && strcmp(w->req->module, module)) ||
 	    (w->req->name[0] && strcmp(w->req->name, t->name)))
@@ -226,7 +226,7 @@ static int add_tunable(const char *module, const struct lx_tunable *t, const cha
 	w->rows->list = grown;
 	row = &grown[w->rows->n++];
 	/* Names and help are in static tables. */
-	*row = (struct lx_control_tunable){
+	*row = (struct lx_ctl_tunable){
 		.module = module, .name = t->name, .help = t->help, .min = t->min, .max = t->max
 	};
 	snprintf(row->value, sizeof(row->value), "%s", value);
@@ -235,7 +235,7 @@ static int add_tunable(const char *module, const struct lx_tunable *t, const cha
 	return 0;
 }
 
-static int list_tunables(struct lx_daemon *d, const struct lx_control_show *req,
+static int list_tunables(struct lx_daemon *d, const struct lx_ctl_show *req,
 			 struct lx_rows *rows)
 {
 	struct tunable_walk w = { .req = req, .rows = rows };
@@ -249,8 +249,8 @@ static int list_tunables(struct lx_daemon *d, const struct lx_control_show *req,
 static const struct show {
 	uint8_t object; /* enum lx_ctl_object */
 	enum { NOTHING, NODE, PROGRAMS } needs;
-	int (*get)(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows);
-	bool (*keep)(struct lx_daemon *d, const struct lx_control_show *req, const void *row);
+	int (*get)(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows);
+	bool (*keep)(struct lx_daemon *d, const struct lx_ctl_show *req, const void *row);
 } shows[] = { { LX_CTL_NET, NODE, list_nis, keep_ni },
 	      { LX_CTL_PEER, NODE, list_peers, NULL },
 	      { LX_CTL_ROUTE, NODE, list_routes, keep_route },
@@ -273,7 +273,7 @@ static const struct show {
 	      { LX_CTL_LANE, PROGRAMS, lx_programs_show_lanes, NULL } };
 
 static void explain(struct lx_daemon *d, const struct lx_request *request,
-		    const struct lx_control_show *req, int err, char *text, size_t size)
+		    const struct lx_ctl_show *req, int err, char *text, size_t size)
 {
 	if (err == -ENOENT && request->object == LX_CTL_TUNABLE)
 		lx_edit_unknown_tunable(d->node, req->module, req->name, text, size);
@@ -282,7 +282,7 @@ static void explain(struct lx_daemon *d, const struct lx_request *request,
 			 is_any(&req->nid) ? "" : ": ", strerror(-err));
 }
 
-static int get_rows(struct lx_daemon *d, const struct show *s, const struct lx_control_show *req,
+static int get_rows(struct lx_daemon *d, const struct show *s, const struct lx_ctl_show *req,
 		    size_t size, struct lx_rows *rows)
 {
 	int err = s->get(d, req, rows);
@@ -305,7 +305,7 @@ static void show(struct lx_client *c, const struct lx_request *request, const vo
 	struct lx_daemon *d = c->daemon;
 	const struct show *s = shows;
 	struct lx_rows rows = { 0 };
-	struct lx_control_show req;
+	struct lx_ctl_show req;
 	struct lx_dump *dump = NULL;
 	char text[200];
 	int err;

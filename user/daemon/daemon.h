@@ -24,7 +24,7 @@
 #include <time.h>
 #include <uv.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <lnetx/lnetx.h>
 
 #include "../base/list.h"

@@ -183,7 +183,7 @@ static int take_tunable(const char *module, const struct lx_tunable *tunable, co
 
 static void take_rest(struct taker *t, struct lx_node *node, struct lx_tester *tester)
 {
-	struct lx_control_selftest_info test = { .console = lx_nid_any };
+	struct lx_ctl_selftest_info test = { .console = lx_nid_any };
 	struct lx_routing_info routing;
 	bool on;
 

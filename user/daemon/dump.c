@@ -12,7 +12,7 @@
 #include "../ctl/codec.h"
 #include "dump.h"
 
-size_t lx_dump_size(const struct lx_control_object *object)
+size_t lx_dump_size(const struct lx_ctl_shown *object)
 {
 	return (object->group ? object->group : object->row)->size;
 }
@@ -24,7 +24,7 @@ void *lx_rows_one(struct lx_rows *rows, size_t size)
 	return rows->list;
 }
 
-int lx_dump_new(const struct lx_control_object *object, unsigned int level,
+int lx_dump_new(const struct lx_ctl_shown *object, unsigned int level,
 		const struct lx_rows *rows, struct lx_dump **ret_dump)
 {
 	struct lx_dump *dump = calloc(1, sizeof(*dump));
@@ -58,19 +58,19 @@ struct nlmsghdr *lx_dump_header(void *buf, uint16_t type, uint16_t flags, uint32
 	return nlh;
 }
 
-size_t lx_dump_message(const struct lx_control_object *object, const void *group, const void *row,
+size_t lx_dump_message(const struct lx_ctl_shown *object, const void *group, const void *row,
 		       unsigned int level, uint8_t command, uint32_t seq, void *packet, size_t used)
 {
-	size_t room = LX_CONTROL_PACKET - used;
-	struct lx_control_hdr *hdr;
+	size_t room = LX_CTL_PACKET - used;
+	struct lx_ctl_hdr *hdr;
 	struct nlmsghdr *nlh;
 
 	if (room < MNL_NLMSG_HDRLEN + MNL_ALIGN(sizeof(*hdr)))
 		return 0;
-	nlh = lx_dump_header((char *)packet + used, LX_CONTROL_TYPE, NLM_F_MULTI, seq);
+	nlh = lx_dump_header((char *)packet + used, LX_CTL_TYPE, NLM_F_MULTI, seq);
 	hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
 	hdr->command = command;
-	hdr->version = LX_CONTROL_VERSION;
+	hdr->version = LX_CTL_VERSION;
 	if (group && lx_schema_put(nlh, room, object->group, group, level) < 0)
 		return 0;
 	if (row && lx_schema_put(nlh, room, object->row, row, level) < 0)
@@ -80,7 +80,7 @@ size_t lx_dump_message(const struct lx_control_object *object, const void *group
 
 static bool has_rows_of_peers(const struct lx_dump *dump)
 {
-	return dump->object == &lx_control_peers || dump->object == &lx_control_pings;
+	return dump->object == &lx_ctl_peers || dump->object == &lx_ctl_pings;
 }
 
 static const void *element_of(const struct lx_dump *dump)
@@ -118,7 +118,7 @@ static size_t put_done(struct lx_dump *dump, void *packet, size_t used)
 	struct nlmsghdr *nlh;
 	int32_t *error;
 
-	if (used + MNL_NLMSG_HDRLEN + sizeof(*error) > LX_CONTROL_PACKET)
+	if (used + MNL_NLMSG_HDRLEN + sizeof(*error) > LX_CTL_PACKET)
 		return used;
 	nlh = lx_dump_header((char *)packet + used, NLMSG_DONE, NLM_F_MULTI, dump->seq);
 	error = mnl_nlmsg_put_extra_header(nlh, sizeof(*error));

@@ -15,7 +15,7 @@ struct lx_rows {
 };
 
 struct lx_dump {
-	const struct lx_control_object *object;
+	const struct lx_ctl_shown *object;
 	unsigned int level;
 	struct lx_rows rows;
 	size_t next, next_ni; /* the next row to write */
@@ -29,21 +29,21 @@ struct lx_dump {
  * @rows: owned by the dump from now on, even on failure
  * Returns 0 or -ENOMEM.
  */
-int lx_dump_new(const struct lx_control_object *object, unsigned int level,
+int lx_dump_new(const struct lx_ctl_shown *object, unsigned int level,
 		const struct lx_rows *rows, struct lx_dump **ret_dump);
 void lx_dump_free(struct lx_dump *dump);
 
 /* Bytes of an element. */
-size_t lx_dump_size(const struct lx_control_object *object);
+size_t lx_dump_size(const struct lx_ctl_shown *object);
 
 /* A single element, zeroed; NULL: out of memory. */
 void *lx_rows_one(struct lx_rows *rows, size_t size);
 
-/* Fills a packet of LX_CONTROL_PACKET bytes. Returns its length; 0: nothing left. */
+/* Fills a packet of LX_CTL_PACKET bytes. Returns its length; 0: nothing left. */
 size_t lx_dump_fill(struct lx_dump *dump, void *packet);
 
 /* One message of a dump, appended at @used; its length, or 0 if it does not fit. */
-size_t lx_dump_message(const struct lx_control_object *object, const void *group, const void *row,
+size_t lx_dump_message(const struct lx_ctl_shown *object, const void *group, const void *row,
 		       unsigned int level, uint8_t command, uint32_t seq, void *packet,
 		       size_t used);
 

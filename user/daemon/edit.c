@@ -86,12 +86,12 @@ static int check_range(struct lx_edit *e, const struct lx_conf_ni_setting *set, 
 /* Resolves settings by name, according to the net's type. */
 static int take_lnd_settings(struct lx_edit *e)
 {
-	struct lx_control_net *req = &e->req->net;
+	struct lx_ctl_net *req = &e->req->net;
 	const struct lx_conf_ni_setting *known = lx_conf_lnd_settings(lx_net_type(req->ni.net));
 
 	memset(&req->ni.lnd_tun, 0xff, sizeof(req->ni.lnd_tun)); /* -1 is LX_UNSET */
 	for (uint32_t i = 0; i < req->n_lnd; i++) {
-		const struct lx_control_lnd_value *v = &req->lnd[i];
+		const struct lx_ctl_lnd_value *v = &req->lnd[i];
 		int at = lx_setting_find(known, v->name), err;
 
 		if (at < 0)
@@ -175,7 +175,7 @@ int lx_edit_net_del(struct lx_edit *e)
 
 static int explain_set(struct lx_edit *e, uint32_t net, int err)
 {
-	const struct lx_control_set *req = &e->req->set;
+	const struct lx_ctl_set *req = &e->req->set;
 
 	switch (err) {
 	case -ENOENT:
@@ -205,7 +205,7 @@ static bool in_list_before(const struct lx_ni_info *nis, size_t i)
 
 static int set_all(struct lx_edit *e)
 {
-	const struct lx_control_set *req = &e->req->set;
+	const struct lx_ctl_set *req = &e->req->set;
 	struct lx_ni_info *nis;
 	int first = 0, err;
 	size_t n;
@@ -226,7 +226,7 @@ static int set_all(struct lx_edit *e)
 
 int lx_edit_net_set(struct lx_edit *e)
 {
-	const struct lx_control_set *req = &e->req->set;
+	const struct lx_ctl_set *req = &e->req->set;
 	bool by_nid = !lx_nid_eq(&req->nid, &lx_nid_any);
 	uint32_t net = by_nid ? lx_nid_net(&req->nid) : req->net;
 	int err;
@@ -325,7 +325,7 @@ static int explain_peer(struct lx_edit *e, const char *what, int err)
 
 static int peer_change(struct lx_edit *e, bool add)
 {
-	struct lx_control_peer *req = &e->req->peer;
+	struct lx_ctl_peer *req = &e->req->peer;
 	struct lx_conf_peer peer = { .primary = req->primary,
 				     .multi_rail = req->multi_rail,
 				     .lock_primary = req->lock_primary,
@@ -351,7 +351,7 @@ int lx_edit_peer_del(struct lx_edit *e)
 
 int lx_edit_peer_set(struct lx_edit *e)
 {
-	const struct lx_control_set *req = &e->req->set;
+	const struct lx_ctl_set *req = &e->req->set;
 	const char *of = lx_nid_eq(&req->nid, &lx_nid_any) ? "all peers" : lx_nid_str(&req->nid);
 	int err = lx_peer_set(e->node, &req->nid, req->name, req->value);
 
@@ -495,7 +495,7 @@ int lx_edit_unknown_tunable(struct lx_node *node, const char *module, const char
 
 int lx_edit_tunable_set(struct lx_edit *e)
 {
-	const struct lx_control_tunable_value *v = &e->req->value;
+	const struct lx_ctl_tunable_value *v = &e->req->value;
 	int err = lx_tunable_write(e->node, v->module, v->name, v->value);
 
 	if (!err && !strcmp(v->module, "tcp") && !strcmp(v->name, "fastpath"))

@@ -6,20 +6,20 @@
 #include "daemon.h"
 
 union lx_edit_request {
-	struct lx_control_net net;
-	struct lx_control_set set;
+	struct lx_ctl_net net;
+	struct lx_ctl_set set;
 	struct lx_conf_route route;
-	struct lx_control_peer peer;
+	struct lx_ctl_peer peer;
 	struct lx_conf_udsp udsp;
-	struct lx_control_udsp udsp_del;
-	struct lx_control_fault fault;
-	struct lx_control_routing routing;
-	struct lx_control_buffers buffers;
-	struct lx_control_disconnect disconnect;
-	struct lx_control_tunable_value value;
-	struct lx_control_guard guard;
-	struct lx_control_ban ban;
-	struct lx_control_prefix prefix;
+	struct lx_ctl_udsp udsp_del;
+	struct lx_ctl_fault fault;
+	struct lx_ctl_routing routing;
+	struct lx_ctl_buffers buffers;
+	struct lx_ctl_disconnect disconnect;
+	struct lx_ctl_tunable_value value;
+	struct lx_ctl_guard guard;
+	struct lx_ctl_ban ban;
+	struct lx_ctl_prefix prefix;
 	struct lx_conf_selftest selftest;
 };
 

@@ -37,7 +37,7 @@ int lx_edit_fault_add(struct lx_edit *e)
 
 int lx_edit_fault_del(struct lx_edit *e)
 {
-	const struct lx_control_fault *req = &e->req->fault;
+	const struct lx_ctl_fault *req = &e->req->fault;
 	const struct lx_fault_rule *r = &req->rule;
 	int n = lx_fault_del(e->node, r->delay, req->all ? &lx_nid_any : &r->src,
 			     req->all ? &lx_nid_any : &r->dst);

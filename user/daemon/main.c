@@ -399,7 +399,7 @@ static void start_look(void)
 
 static int init_daemon(struct lx_daemon *d, const struct options *o)
 {
-	int err = lx_control_instance(o->instance, d->instance, sizeof(d->instance));
+	int err = lx_ctl_instance(o->instance, d->instance, sizeof(d->instance));
 
 	if (err == -EINVAL) {
 		lx_err("instance=%s reason=\"not a name of letters, digits, '_', '.' and '-'\"",
@@ -446,7 +446,7 @@ static int open_control(struct lx_daemon *d)
 		       d->instance);
 	else if (err)
 		lx_err("instance=%s action=exit reason=\"no control socket below %s: %s\"",
-		       d->instance, lx_control_rundir(), strerror(-err));
+		       d->instance, lx_ctl_rundir(), strerror(-err));
 	else
 		lx_info("instance=%s control=%s version=%s", d->instance, lx_server_path(d->server),
 			LX_VERSION);

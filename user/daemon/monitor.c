@@ -25,10 +25,10 @@ struct lx_monitor {
 	struct lx_list rings;
 	uv_async_t async;
 	pthread_mutex_t lock; /* protects everything below */
-	struct lx_control_event *inbox; /* one of @half; the other one is being delivered */
+	struct lx_ctl_event *inbox; /* one of @half; the other one is being delivered */
 	unsigned int n;
 	uint64_t lost;
-	struct lx_control_event half[2][INBOX];
+	struct lx_ctl_event half[2][INBOX];
 };
 
 /* On a thread of the node. */
@@ -40,7 +40,7 @@ static void on_change(const struct lx_change *change, void *arg)
 	if (m->n == INBOX) {
 		m->lost++;
 	} else {
-		m->inbox[m->n++] = (struct lx_control_event){
+		m->inbox[m->n++] = (struct lx_ctl_event){
 			.mark = { .time_us = lx_clock_ns(CLOCK_REALTIME) / 1000, .lost = m->lost },
 			.change = *change,
 		};
@@ -51,9 +51,9 @@ static void on_change(const struct lx_change *change, void *arg)
 }
 
 /* Takes its content; the node's thread continues with the other half. */
-static const struct lx_control_event *empty_inbox(struct lx_monitor *m, unsigned int *ret_n)
+static const struct lx_ctl_event *empty_inbox(struct lx_monitor *m, unsigned int *ret_n)
 {
-	const struct lx_control_event *full;
+	const struct lx_ctl_event *full;
 
 	pthread_mutex_lock(&m->lock);
 	full = m->inbox;
@@ -67,7 +67,7 @@ static const struct lx_control_event *empty_inbox(struct lx_monitor *m, unsigned
 static void on_async(uv_async_t *async)
 {
 	struct lx_monitor *m = lx_container_of(async, struct lx_monitor, async);
-	const struct lx_control_event *event;
+	const struct lx_ctl_event *event;
 	struct lx_ring *r, *next;
 	unsigned int n;
 
@@ -86,7 +86,7 @@ int lx_monitor_join(struct lx_client *client)
 {
 	struct lx_ring *r;
 
-	return lx_ring_new(client, &lx_control_events, sizeof(struct lx_control_event),
+	return lx_ring_new(client, &lx_ctl_events, sizeof(struct lx_ctl_event),
 			   &client->daemon->monitor->rings, &r);
 }
 

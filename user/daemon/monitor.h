@@ -6,7 +6,7 @@
 #include "client.h"
 
 /* Called with a batch of changes, on the main thread. */
-typedef void (*lx_monitor_fn)(struct lx_daemon *daemon, const struct lx_control_event *event,
+typedef void (*lx_monitor_fn)(struct lx_daemon *daemon, const struct lx_ctl_event *event,
 			      unsigned int n);
 
 /* @follow gets the same changes as the clients, after them. */

@@ -98,7 +98,7 @@ static void answer(struct probe *p)
 	if (!p->client)
 		return;
 	if (!err) {
-		err = lx_dump_new(&lx_control_pings, p->level, &(struct lx_rows){ p->info, 1 },
+		err = lx_dump_new(&lx_ctl_pings, p->level, &(struct lx_rows){ p->info, 1 },
 				  &dump);
 		p->info = NULL;
 	}
@@ -134,13 +134,13 @@ void lx_probe_request(struct lx_client *client, const void *attrs, size_t len)
 	struct lx_daemon *d = client->daemon;
 	bool discover = client->flags & NLM_F_CREATE;
 	bool force = discover && client->flags & NLM_F_EXCL;
-	struct lx_control_ping req;
+	struct lx_ctl_ping req;
 	char text[200];
 	struct probe *p;
 	int err;
 
 	client->flags |= NLM_F_DUMP;
-	err = lx_schema_get(attrs, len, &lx_control_ping_schema, &req, text, sizeof(text));
+	err = lx_schema_get(attrs, len, &lx_ctl_ping_schema, &req, text, sizeof(text));
 	if (!err && lx_nid_eq(&req.nid, &lx_nid_any))
 		err = -EINVAL, strcpy(text, "give a NID");
 	if (err) {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
@@ -27,7 +27,7 @@ static struct {
 
 static const char *folder(char *buf, size_t size)
 {
-	snprintf(buf, size, "%s/lnet", lx_control_rundir());
+	snprintf(buf, size, "%s/lnet", lx_ctl_rundir());
 	return buf;
 }
 

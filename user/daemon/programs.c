@@ -288,7 +288,7 @@ static int explain(struct lx_programs *o, int err, const char *what, char *text,
 	return lx_explain(text, size, err, "%s: %s", what, strerror(-err));
 }
 
-static int set_rate(struct lx_programs *o, const struct lx_control_guard *req, char *text,
+static int set_rate(struct lx_programs *o, const struct lx_ctl_guard *req, char *text,
 		    size_t size)
 {
 	int64_t burst = req->burst;
@@ -309,7 +309,7 @@ static int set_rate(struct lx_programs *o, const struct lx_control_guard *req, c
 	return err ? explain(o, err, "rate not set", text, size) : 0;
 }
 
-int lx_programs_guard_set(struct lx_programs *o, const struct lx_control_guard *req, char *text,
+int lx_programs_guard_set(struct lx_programs *o, const struct lx_ctl_guard *req, char *text,
 			  size_t size)
 {
 	int err = 0;
@@ -366,7 +366,7 @@ static int finish_ban(struct lx_node *node, const struct lx_nid *nid, char *text
 	return closed;
 }
 
-int lx_programs_ban(struct lx_programs *o, struct lx_node *node, const struct lx_control_ban *req,
+int lx_programs_ban(struct lx_programs *o, struct lx_node *node, const struct lx_ctl_ban *req,
 		    int64_t *ret_closed, char *text, size_t size)
 {
 	const char *nid = lx_nid_str(&req->nid);
@@ -404,7 +404,7 @@ int lx_programs_ban(struct lx_programs *o, struct lx_node *node, const struct lx
 	return explain(o, err, "ban not set", text, size);
 }
 
-int lx_programs_unban(struct lx_programs *o, const struct lx_control_ban *req, char *text,
+int lx_programs_unban(struct lx_programs *o, const struct lx_ctl_ban *req, char *text,
 		      size_t size)
 {
 	int err = lx_guard_unban(o->guard, &req->nid);
@@ -417,7 +417,7 @@ int lx_programs_unban(struct lx_programs *o, const struct lx_control_ban *req, c
 	return err ? explain(o, err, "ban not removed", text, size) : 0;
 }
 
-static int parse_prefix(const struct lx_control_prefix *req, struct lx_guard_prefix *ret_prefix,
+static int parse_prefix(const struct lx_ctl_prefix *req, struct lx_guard_prefix *ret_prefix,
 			char *text, size_t size)
 {
 	if (!lx_prefix_parse(req->prefix, ret_prefix->addr, &ret_prefix->bits))
@@ -428,7 +428,7 @@ static int parse_prefix(const struct lx_control_prefix *req, struct lx_guard_pre
 		req->prefix);
 }
 
-int lx_programs_prefix_add(struct lx_programs *o, const struct lx_control_prefix *req, char *text,
+int lx_programs_prefix_add(struct lx_programs *o, const struct lx_ctl_prefix *req, char *text,
 			   size_t size)
 {
 	struct lx_guard_prefix prefix;
@@ -446,7 +446,7 @@ int lx_programs_prefix_add(struct lx_programs *o, const struct lx_control_prefix
 	return err ? explain(o, err, "prefix not added", text, size) : 0;
 }
 
-int lx_programs_prefix_del(struct lx_programs *o, const struct lx_control_prefix *req, char *text,
+int lx_programs_prefix_del(struct lx_programs *o, const struct lx_ctl_prefix *req, char *text,
 			   size_t size)
 {
 	struct lx_guard_prefix prefix;
@@ -481,7 +481,7 @@ static void add_unloaded(struct lx_bpf_info *info)
 	info->n_sets++;
 }
 
-int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
+int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req,
 			 struct lx_rows *rows)
 {
 	struct lx_bpf_info *info = lx_rows_one(rows, sizeof(*info));
@@ -500,7 +500,7 @@ int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
 	return 0;
 }
 
-int lx_programs_show_guard(struct lx_daemon *d, const struct lx_control_show *req,
+int lx_programs_show_guard(struct lx_daemon *d, const struct lx_ctl_show *req,
 			   struct lx_rows *rows)
 {
 	struct lx_guard_info *info = lx_rows_one(rows, sizeof(*info));
@@ -518,7 +518,7 @@ int lx_programs_show_guard(struct lx_daemon *d, const struct lx_control_show *re
 }
 
 #define GUARD_LIST(fn, type, get)                                                                  \
-	int fn(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)       \
+	int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)       \
 	{                                                                                          \
 		type *list = NULL;                                                                 \
 		int err = get(d->programs->guard, &list, &rows->n);                                \
@@ -532,7 +532,7 @@ GUARD_LIST(lx_programs_show_refusals, struct lx_guard_refusal_info, lx_guard_ref
 
 /* Not loaded: nothing to show; "lnetx bpf status" says why. */
 #define FASTPATH_LIST(fn, type, get)                                                               \
-	int fn(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)       \
+	int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)       \
 	{                                                                                          \
 		type *list = NULL;                                                                 \
 		int err = d->programs->fastpath_loaded                                             \

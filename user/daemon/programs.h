@@ -55,31 +55,31 @@ struct lx_fastpath *lx_programs_fastpath(const struct lx_programs *programs);
 struct lx_guard *lx_programs_guard(const struct lx_programs *programs);
 
 /* Requests of commands GUARD, BANS and PREFIXES; @node may be NULL. */
-int lx_programs_guard_set(struct lx_programs *programs, const struct lx_control_guard *req,
+int lx_programs_guard_set(struct lx_programs *programs, const struct lx_ctl_guard *req,
 			  char *text, size_t size);
 int lx_programs_ban(struct lx_programs *programs, struct lx_node *node,
-		    const struct lx_control_ban *req, int64_t *ret_closed, char *text, size_t size);
-int lx_programs_unban(struct lx_programs *programs, const struct lx_control_ban *req, char *text,
+		    const struct lx_ctl_ban *req, int64_t *ret_closed, char *text, size_t size);
+int lx_programs_unban(struct lx_programs *programs, const struct lx_ctl_ban *req, char *text,
 		      size_t size);
-int lx_programs_prefix_add(struct lx_programs *programs, const struct lx_control_prefix *req,
+int lx_programs_prefix_add(struct lx_programs *programs, const struct lx_ctl_prefix *req,
 			   char *text, size_t size);
-int lx_programs_prefix_del(struct lx_programs *programs, const struct lx_control_prefix *req,
+int lx_programs_prefix_del(struct lx_programs *programs, const struct lx_ctl_prefix *req,
 			   char *text, size_t size);
 
 /* Rows of shows, for the table in command.c. */
-int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
+int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req,
 			 struct lx_rows *rows);
-int lx_programs_show_guard(struct lx_daemon *d, const struct lx_control_show *req,
+int lx_programs_show_guard(struct lx_daemon *d, const struct lx_ctl_show *req,
 			   struct lx_rows *rows);
-int lx_programs_show_bans(struct lx_daemon *d, const struct lx_control_show *req,
+int lx_programs_show_bans(struct lx_daemon *d, const struct lx_ctl_show *req,
 			  struct lx_rows *rows);
-int lx_programs_show_prefixes(struct lx_daemon *d, const struct lx_control_show *req,
+int lx_programs_show_prefixes(struct lx_daemon *d, const struct lx_ctl_show *req,
 			      struct lx_rows *rows);
-int lx_programs_show_refusals(struct lx_daemon *d, const struct lx_control_show *req,
+int lx_programs_show_refusals(struct lx_daemon *d, const struct lx_ctl_show *req,
 			      struct lx_rows *rows);
-int lx_programs_show_streams(struct lx_daemon *d, const struct lx_control_show *req,
+int lx_programs_show_streams(struct lx_daemon *d, const struct lx_ctl_show *req,
 			     struct lx_rows *rows);
-int lx_programs_show_lanes(struct lx_daemon *d, const struct lx_control_show *req,
+int lx_programs_show_lanes(struct lx_daemon *d, const struct lx_ctl_show *req,
 			   struct lx_rows *rows);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define EVENTS 256
 
-int lx_ring_new(struct lx_client *client, const struct lx_control_object *object, size_t size,
+int lx_ring_new(struct lx_client *client, const struct lx_ctl_shown *object, size_t size,
 		struct lx_list *rings, struct lx_ring **ret_ring)
 {
 	struct lx_ring *r = calloc(1, sizeof(*r));
@@ -41,7 +41,7 @@ void lx_ring_free(struct lx_ring *r)
 
 void lx_ring_put(struct lx_ring *r, const void *event)
 {
-	const struct lx_control_mark *mark = event;
+	const struct lx_ctl_mark *mark = event;
 	void *slot = r->event + (r->first + r->n) % EVENTS * r->size;
 
 	if (r->n == EVENTS) {
@@ -49,7 +49,7 @@ void lx_ring_put(struct lx_ring *r, const void *event)
 		return;
 	}
 	memcpy(slot, event, r->size);
-	((struct lx_control_mark *)slot)->lost += r->lost;
+	((struct lx_ctl_mark *)slot)->lost += r->lost;
 	r->lost = 0;
 	r->n++;
 }

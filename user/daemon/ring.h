@@ -12,17 +12,17 @@
 struct lx_ring {
 	struct lx_list link; /* list of rings with the same source, for that source */
 	struct lx_client *client;
-	const struct lx_control_object *object; /* its events begin with struct lx_control_mark */
+	const struct lx_ctl_shown *object; /* its events begin with struct lx_ctl_mark */
 	size_t size; /* of an event */
 	void (*left)(struct lx_ring *ring); /* called when the client has gone; may be NULL */
 	unsigned int first, n;
 	uint64_t lost;
-	struct lx_control_filter filter; /* for the source */
+	struct lx_ctl_filter filter; /* for the source */
 	char *event;
 };
 
 /* The client gets events from now on instead of an answer. -ENOMEM. */
-int lx_ring_new(struct lx_client *client, const struct lx_control_object *object, size_t size,
+int lx_ring_new(struct lx_client *client, const struct lx_ctl_shown *object, size_t size,
 		struct lx_list *rings, struct lx_ring **ret_ring);
 /* Its client has gone. NULL is fine. */
 void lx_ring_free(struct lx_ring *ring);

@@ -146,8 +146,8 @@ static void reject(int fd, int error, const char *text)
 
 	memset(e, 0, sizeof(*e));
 	e->error = error;
-	mnl_attr_put_strz_check(nlh, sizeof(buf), LX_CONTROL_ERR_TEXT, text);
-	mnl_attr_put_strz_check(nlh, sizeof(buf), LX_CONTROL_ERR_OBJECT, "control");
+	mnl_attr_put_strz_check(nlh, sizeof(buf), LX_CTL_ERR_TEXT, text);
+	mnl_attr_put_strz_check(nlh, sizeof(buf), LX_CTL_ERR_OBJECT, "control");
 	send(fd, buf, nlh->nlmsg_len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
 }
@@ -216,7 +216,7 @@ static int client_new(struct lx_server *s, int fd)
 	if (err)
 		free(c);
 	else if (!uv_is_active((uv_handle_t *)s->alive))
-		uv_timer_start(s->alive, on_alive, LX_CONTROL_ALIVE_MS, LX_CONTROL_ALIVE_MS);
+		uv_timer_start(s->alive, on_alive, LX_CTL_ALIVE_MS, LX_CTL_ALIVE_MS);
 	return err;
 }
 
@@ -300,7 +300,7 @@ static int make_paths(struct lx_server *s, const char *instance)
 	int err;
 
 	s->sa.sun_family = AF_UNIX;
-	err = lx_control_path(instance, s->sa.sun_path, sizeof(s->sa.sun_path));
+	err = lx_ctl_path(instance, s->sa.sun_path, sizeof(s->sa.sun_path));
 	if (err)
 		return err;
 	snprintf(s->lock_path, sizeof(s->lock_path), "%s.lock", s->sa.sun_path);

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../base/line.h"
 #include "../base/log.h"
@@ -84,7 +84,7 @@ static uint64_t interrupts_ms(void)
 	return (irq + softirq) * 1000 / sysconf(_SC_CLK_TCK);
 }
 
-void lx_share_fill(struct lx_control_status *status)
+void lx_share_fill(struct lx_ctl_status *status)
 {
 	status->priority = has_priority();
 	status->cpu_ms = cpu_ms();

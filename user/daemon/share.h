@@ -10,7 +10,7 @@
 #ifndef LX_DAEMON_SHARE_H
 #define LX_DAEMON_SHARE_H
 
-struct lx_control_status;
+struct lx_ctl_status;
 
 /*
  * Gives the calling thread, and those that it will start, a low nice value. A scheduling class or
@@ -20,6 +20,6 @@ struct lx_control_status;
 void lx_share_claim(void);
 
 /* Fills in what the status says of it. What is not known is 0. */
-void lx_share_fill(struct lx_control_status *status);
+void lx_share_fill(struct lx_ctl_status *status);
 
 #endif

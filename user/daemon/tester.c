@@ -229,7 +229,7 @@ int lx_edit_selftest_set(struct lx_edit *e)
 }
 
 static void describe_service(const struct lx_selftest_info *info,
-			     struct lx_control_selftest_info *ret)
+			     struct lx_ctl_selftest_info *ret)
 {
 	ret->sent = info->rpc.sent;
 	ret->served = info->rpc.rcvd;
@@ -256,14 +256,14 @@ static void describe_service(const struct lx_selftest_info *info,
 	ret->ping_errors = info->framework.ping_errors;
 }
 
-void lx_tester_describe(struct lx_tester *t, struct lx_control_selftest_info *ret_info)
+void lx_tester_describe(struct lx_tester *t, struct lx_ctl_selftest_info *ret_info)
 {
 	struct lx_selftest_info info = { 0 };
 	struct lx_selftest_tunables tun;
 
 	pthread_mutex_lock(&t->lock);
 	tun = limits(&t->conf);
-	*ret_info = (struct lx_control_selftest_info){ .conf = t->conf, .console = lx_nid_any };
+	*ret_info = (struct lx_ctl_selftest_info){ .conf = t->conf, .console = lx_nid_any };
 	if (t->service)
 		lx_selftest_info(t->service, &info);
 	pthread_mutex_unlock(&t->lock);

@@ -27,6 +27,6 @@ void lx_tester_start(struct lx_tester *tester, struct lx_node *node);
 /* The node is about to stop. */
 void lx_tester_stop(struct lx_tester *tester);
 
-void lx_tester_describe(struct lx_tester *tester, struct lx_control_selftest_info *ret_info);
+void lx_tester_describe(struct lx_tester *tester, struct lx_ctl_selftest_info *ret_info);
 
 #endif

@@ -26,7 +26,7 @@ struct lx_tracer {
 	uint64_t lost;
 };
 
-static bool wanted(const struct lx_control_filter *filter, const struct lx_control_trace *event)
+static bool wanted(const struct lx_ctl_filter *filter, const struct lx_ctl_trace *event)
 {
 	if (filter->type != LX_UNSET && filter->type != event->type)
 		return false;
@@ -42,13 +42,13 @@ static void on_message(const struct lx_trace *t, uint64_t lost, void *arg)
 #undef NAME_
 	};
 	struct lx_tracer *tracer = arg;
-	struct lx_control_trace event;
+	struct lx_ctl_trace event;
 	struct lx_ring *r;
 
 	tracer->lost += lost;
 	if (!t)
 		return;
-	event = (struct lx_control_trace){
+	event = (struct lx_ctl_trace){
 		.mark = { .time_us = ((int64_t)t->time_ns + tracer->wall_offset_ns) / 1000,
 			  .lost = tracer->lost },
 		.stream = t->stream,
@@ -140,10 +140,10 @@ void lx_tracer_end(struct lx_tracer *tracer)
 void lx_trace_request(struct lx_client *client, const void *attrs, size_t len)
 {
 	struct lx_tracer *tracer = client->daemon->tracer;
-	struct lx_control_filter filter;
+	struct lx_ctl_filter filter;
 	struct lx_ring *r;
 	char text[200];
-	int err = lx_schema_get(attrs, len, &lx_control_filter_schema, &filter, text, sizeof(text));
+	int err = lx_schema_get(attrs, len, &lx_ctl_filter_schema, &filter, text, sizeof(text));
 
 	if (err) {
 		lx_client_reply(client, err, "trace", "%s", text);
@@ -152,7 +152,7 @@ void lx_trace_request(struct lx_client *client, const void *attrs, size_t len)
 	if (!tracer->poll)
 		err = begin(tracer);
 	if (!err)
-		err = lx_ring_new(client, &lx_control_traces, sizeof(struct lx_control_trace),
+		err = lx_ring_new(client, &lx_ctl_traces, sizeof(struct lx_ctl_trace),
 				  &tracer->rings, &r);
 	if (err == -EOPNOTSUPP)
 		lx_client_reply(client, err, "trace", "the fast path is not loaded, so there is "

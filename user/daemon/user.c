@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../base/log.h"
 #include "../base/owner.h"
@@ -42,7 +42,7 @@ static void lift_limit(void)
 static int give_directories(const struct passwd *user)
 {
 	char state[512], note[LX_BPF_TEXT];
-	const char *dir = lx_control_rundir();
+	const char *dir = lx_ctl_rundir();
 	int err = lx_owner_give(dir, 0755, user->pw_uid, user->pw_gid);
 
 	if (!err) {

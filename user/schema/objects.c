@@ -6,7 +6,7 @@
  * Keys and their order are the reference's (control.md 3) where it has them. Names of
  * shown fields are defined here only.
  */
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <internal/ni_setting.h>
 
 #include "schema.h"
@@ -94,7 +94,7 @@ static const struct lx_field udsp_fields[] = {
 	  BACKUP },
 	END
 };
-const struct lx_schema lx_control_udsp_schema = { "udsp", sizeof(struct lx_conf_udsp),
+const struct lx_schema lx_ctl_udsp_schema = { "udsp", sizeof(struct lx_conf_udsp),
 						  udsp_fields };
 
 /* ---- local NIs --------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static const struct lx_field ni_tunables_fields[] = {
 	LX_NI_TUNABLES(NI_TUNABLE_)
 	END
 };
-const struct lx_schema lx_control_ni_tunables = { "tunables", sizeof(struct lx_ni_tunables),
+const struct lx_schema lx_ctl_ni_tunables = { "tunables", sizeof(struct lx_ni_tunables),
 					      ni_tunables_fields };
 
 static const struct lx_field net_group_fields[] = {
@@ -159,7 +159,7 @@ static const struct lx_field ni_fields[] = {
 	  .level = 2 },
 	{ LX_FIELD(9, "health stats", NEST, struct lx_ni_info, health), .sub = &ni_health,
 	  .level = 2 },
-	{ LX_FIELD(10, "tunables", NEST, struct lx_ni_info, tun), .sub = &lx_control_ni_tunables, .level = 1,
+	{ LX_FIELD(10, "tunables", NEST, struct lx_ni_info, tun), .sub = &lx_ctl_ni_tunables, .level = 1,
 	  BACKUP },
 	{ LX_FIELD(11, "lnd tunables", NAMED, struct lx_ni_info, lnd_tun.value), .level = 1, BACKUP,
 	  .names_offset = offsetof(struct lx_ni_info, lnd_tunable_names) },
@@ -415,55 +415,55 @@ static const struct lx_schema conn = { "conn", sizeof(struct lx_conn_info), conn
 /* ---- tunables, changes, the daemon ------------------------------------------------- */
 
 static const struct lx_field tunable_fields[] = {
-	{ LX_FIELD(1, "module", STRP, struct lx_control_tunable, module), .col = "MODULE" },
-	{ LX_FIELD(2, "name", STRP, struct lx_control_tunable, name), .col = "NAME" },
-	{ LX_FIELD(3, "value", STR, struct lx_control_tunable, value), .col = "VALUE" },
-	{ LX_FIELD(4, "default", STR, struct lx_control_tunable, def), .col = "DEFAULT" },
-	{ LX_FIELD_NUM(5, "min", struct lx_control_tunable, min), .col = "MIN", .wide = true },
-	{ LX_FIELD_NUM(6, "max", struct lx_control_tunable, max), .col = "MAX", .wide = true },
-	{ LX_FIELD(7, "choices", STR, struct lx_control_tunable, choices), UNSET,
+	{ LX_FIELD(1, "module", STRP, struct lx_ctl_tunable, module), .col = "MODULE" },
+	{ LX_FIELD(2, "name", STRP, struct lx_ctl_tunable, name), .col = "NAME" },
+	{ LX_FIELD(3, "value", STR, struct lx_ctl_tunable, value), .col = "VALUE" },
+	{ LX_FIELD(4, "default", STR, struct lx_ctl_tunable, def), .col = "DEFAULT" },
+	{ LX_FIELD_NUM(5, "min", struct lx_ctl_tunable, min), .col = "MIN", .wide = true },
+	{ LX_FIELD_NUM(6, "max", struct lx_ctl_tunable, max), .col = "MAX", .wide = true },
+	{ LX_FIELD(7, "choices", STR, struct lx_ctl_tunable, choices), UNSET,
 	  .col = "CHOICES", .wide = true },
-	{ LX_FIELD(8, "help", STRP, struct lx_control_tunable, help), .col = "MEANING" },
+	{ LX_FIELD(8, "help", STRP, struct lx_ctl_tunable, help), .col = "MEANING" },
 	END
 };
-static const struct lx_schema tunable = { "tunable", sizeof(struct lx_control_tunable),
+static const struct lx_schema tunable = { "tunable", sizeof(struct lx_ctl_tunable),
 					  tunable_fields };
 
 #define CHANGE_NAME_(NAME, name) name,
 static const char *const change_names[] = { LX_CHANGES(CHANGE_NAME_) };
 
 static const struct lx_field event_fields[] = {
-	{ LX_FIELD_NUM(1, "time_us", struct lx_control_event, mark.time_us) },
-	{ LX_FIELD_NUM(2, "lost", struct lx_control_event, mark.lost), .omit = LX_OMIT_ZERO },
-	{ LX_FIELD(3, "change", ENUM, struct lx_control_event, change.type),
+	{ LX_FIELD_NUM(1, "time_us", struct lx_ctl_event, mark.time_us) },
+	{ LX_FIELD_NUM(2, "lost", struct lx_ctl_event, mark.lost), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD(3, "change", ENUM, struct lx_ctl_event, change.type),
 	  LX_FIELD_NAMES(change_names) },
-	{ LX_FIELD(4, "nid", NID, struct lx_control_event, change.nid), UNSET },
-	{ LX_FIELD(5, "net", NET, struct lx_control_event, change.net), UNSET },
-	{ LX_FIELD(6, "text", STR, struct lx_control_event, change.text), UNSET },
+	{ LX_FIELD(4, "nid", NID, struct lx_ctl_event, change.nid), UNSET },
+	{ LX_FIELD(5, "net", NET, struct lx_ctl_event, change.net), UNSET },
+	{ LX_FIELD(6, "text", STR, struct lx_ctl_event, change.text), UNSET },
 	END
 };
-static const struct lx_schema event = { "event", sizeof(struct lx_control_event), event_fields };
+static const struct lx_schema event = { "event", sizeof(struct lx_ctl_event), event_fields };
 
 static const struct lx_field status_fields[] = {
-	{ LX_FIELD(1, "version", STRP, struct lx_control_status, version), .col = "VERSION" },
-	{ LX_FIELD(2, "instance", STRP, struct lx_control_status, instance), .col = "INSTANCE" },
-	{ LX_FIELD_NUM(3, "pid", struct lx_control_status, pid), .col = "PID" },
-	{ LX_FIELD_NUM(4, "uptime_s", struct lx_control_status, uptime_s), .col = "UPTIME" },
-	{ LX_FIELD(5, "configured", BOOL, struct lx_control_status, configured),
+	{ LX_FIELD(1, "version", STRP, struct lx_ctl_status, version), .col = "VERSION" },
+	{ LX_FIELD(2, "instance", STRP, struct lx_ctl_status, instance), .col = "INSTANCE" },
+	{ LX_FIELD_NUM(3, "pid", struct lx_ctl_status, pid), .col = "PID" },
+	{ LX_FIELD_NUM(4, "uptime_s", struct lx_ctl_status, uptime_s), .col = "UPTIME" },
+	{ LX_FIELD(5, "configured", BOOL, struct lx_ctl_status, configured),
 	  .col = "CONFIGURED" },
-	{ LX_FIELD(6, "config", STRP, struct lx_control_status, config), UNSET, .col = "FILE" },
-	{ LX_FIELD_NUM(7, "clients", struct lx_control_status, clients), .col = "CLIENTS",
+	{ LX_FIELD(6, "config", STRP, struct lx_ctl_status, config), UNSET, .col = "FILE" },
+	{ LX_FIELD_NUM(7, "clients", struct lx_ctl_status, clients), .col = "CLIENTS",
 	  .wide = true },
-	{ LX_FIELD(8, "priority", BOOL, struct lx_control_status, priority), .col = "PRIORITY",
+	{ LX_FIELD(8, "priority", BOOL, struct lx_ctl_status, priority), .col = "PRIORITY",
 	  .wide = true },
-	{ LX_FIELD_NUM(9, "cpu_ms", struct lx_control_status, cpu_ms), .col = "CPU", .wide = true },
-	{ LX_FIELD_NUM(10, "waited_ms", struct lx_control_status, waited_ms), .col = "WAITED",
+	{ LX_FIELD_NUM(9, "cpu_ms", struct lx_ctl_status, cpu_ms), .col = "CPU", .wide = true },
+	{ LX_FIELD_NUM(10, "waited_ms", struct lx_ctl_status, waited_ms), .col = "WAITED",
 	  .wide = true },
-	{ LX_FIELD_NUM(11, "interrupts_ms", struct lx_control_status, interrupts_ms),
+	{ LX_FIELD_NUM(11, "interrupts_ms", struct lx_ctl_status, interrupts_ms),
 	  .col = "INTERRUPTS", .wide = true },
-	{ LX_FIELD_NUM(13, "clock_jump_s", struct lx_control_status, clock_jump_s),
+	{ LX_FIELD_NUM(13, "clock_jump_s", struct lx_ctl_status, clock_jump_s),
 	  .omit = LX_OMIT_ZERO },
-	{ LX_FIELD(12, "missing", STR, struct lx_control_status, missing), UNSET, .col = "MISSING",
+	{ LX_FIELD(12, "missing", STR, struct lx_ctl_status, missing), UNSET, .col = "MISSING",
 	  .rare = true },
 	END
 };
@@ -479,12 +479,12 @@ static const struct lx_field status_fields[] = {
 	{ LX_FIELD_NUM(5, "bulk_mib", t, m bulk_mib), UNSET, .backup = true, \
 	  RANGE(1, LX_SELFTEST_BULK_MAX) }
 
-#define SELFTEST_INFO(n, name) LX_FIELD_NUM(n, #name, struct lx_control_selftest_info, name)
+#define SELFTEST_INFO(n, name) LX_FIELD_NUM(n, #name, struct lx_ctl_selftest_info, name)
 static const struct lx_field selftest_info_fields[] = {
-	SELFTEST_FIELDS(struct lx_control_selftest_info, conf.),
-	{ LX_FIELD(6, "session", STR, struct lx_control_selftest_info, session), UNSET,
+	SELFTEST_FIELDS(struct lx_ctl_selftest_info, conf.),
+	{ LX_FIELD(6, "session", STR, struct lx_ctl_selftest_info, session), UNSET,
 	  .col = "SESSION" },
-	{ LX_FIELD(7, "console", NID, struct lx_control_selftest_info, console), UNSET,
+	{ LX_FIELD(7, "console", NID, struct lx_ctl_selftest_info, console), UNSET,
 	  .col = "OF CONSOLE" },
 	{ SELFTEST_INFO(8, age_s) },
 	{ SELFTEST_INFO(9, idle_s) },
@@ -506,113 +506,113 @@ static const struct lx_field selftest_info_fields[] = {
 	{ SELFTEST_INFO(25, bulk_waiting) },
 	END
 };
-static const struct lx_schema selftest_info = { "selftest", sizeof(struct lx_control_selftest_info),
+static const struct lx_schema selftest_info = { "selftest", sizeof(struct lx_ctl_selftest_info),
 						selftest_info_fields };
 
-static const struct lx_schema status = { "daemon", sizeof(struct lx_control_status),
+static const struct lx_schema status = { "daemon", sizeof(struct lx_ctl_status),
 					 status_fields };
 
-const struct lx_control_object lx_control_nets = { "net", &net_group, "local NI(s)", &ni };
-const struct lx_control_object lx_control_peers = { "peer", &peer_group, "peer ni", &peer_ni };
-const struct lx_control_object lx_control_pings = { "ping", &peer_group, "peer_ni", &ping_ni };
-const struct lx_control_object lx_control_recovery = { "recovery", NULL, NULL, &recovery };
-const struct lx_control_object lx_control_routes = { "route", NULL, NULL, &route };
-const struct lx_control_object lx_control_udsps = { "udsp", NULL, NULL, &lx_control_udsp_schema };
-const struct lx_control_object lx_control_routing_info = { "routing", NULL, NULL, &routing };
-const struct lx_control_object lx_control_stats = { "statistics", NULL, NULL, &stats };
-const struct lx_control_object lx_control_faults = { "fault", NULL, NULL, &fault_info };
-const struct lx_control_object lx_control_conns = { "conn", NULL, NULL, &conn };
-const struct lx_control_object lx_control_tunables = { "tunable", NULL, NULL, &tunable };
-const struct lx_control_object lx_control_events = { "event", NULL, NULL, &event };
-const struct lx_control_object lx_control_selftests = { "selftest", NULL, NULL, &selftest_info };
-const struct lx_control_object lx_control_statuses = { "daemon", NULL, NULL, &status };
+const struct lx_ctl_shown lx_ctl_nets = { "net", &net_group, "local NI(s)", &ni };
+const struct lx_ctl_shown lx_ctl_peers = { "peer", &peer_group, "peer ni", &peer_ni };
+const struct lx_ctl_shown lx_ctl_pings = { "ping", &peer_group, "peer_ni", &ping_ni };
+const struct lx_ctl_shown lx_ctl_recovery = { "recovery", NULL, NULL, &recovery };
+const struct lx_ctl_shown lx_ctl_routes = { "route", NULL, NULL, &route };
+const struct lx_ctl_shown lx_ctl_udsps = { "udsp", NULL, NULL, &lx_ctl_udsp_schema };
+const struct lx_ctl_shown lx_ctl_routing_info = { "routing", NULL, NULL, &routing };
+const struct lx_ctl_shown lx_ctl_stats = { "statistics", NULL, NULL, &stats };
+const struct lx_ctl_shown lx_ctl_faults = { "fault", NULL, NULL, &fault_info };
+const struct lx_ctl_shown lx_ctl_conns = { "conn", NULL, NULL, &conn };
+const struct lx_ctl_shown lx_ctl_tunables = { "tunable", NULL, NULL, &tunable };
+const struct lx_ctl_shown lx_ctl_events = { "event", NULL, NULL, &event };
+const struct lx_ctl_shown lx_ctl_selftests = { "selftest", NULL, NULL, &selftest_info };
+const struct lx_ctl_shown lx_ctl_statuses = { "daemon", NULL, NULL, &status };
 
 /* ---- LNet selftest ------------------------------------------------------------------ */
 
 static const struct lx_field answer_fields[] = {
-	{ LX_FIELD(1, "nid", NID, struct lx_control_answer, nid) },
-	{ LX_FIELD_NUM(2, "status", struct lx_control_answer, status) },
-	{ LX_FIELD(3, "session", STR, struct lx_control_answer, name), UNSET },
-	{ LX_FIELD(4, "console", NID, struct lx_control_answer, console), UNSET },
-	{ LX_FIELD_NUM(5, "timeout_s", struct lx_control_answer, timeout_s) },
-	{ LX_FIELD_NUM(6, "active", struct lx_control_answer, active) },
-	{ LX_FIELD_NUM(7, "brw_errors", struct lx_control_answer, brw_errors) },
-	{ LX_FIELD_NUM(8, "ping_errors", struct lx_control_answer, ping_errors) },
-	{ LX_FIELD_NUM(9, "rpc_errors", struct lx_control_answer, rpc_errors) },
-	{ LX_FIELD_NUM(10, "sent", struct lx_control_answer, sent) },
-	{ LX_FIELD_NUM(11, "rcvd", struct lx_control_answer, rcvd) },
-	{ LX_FIELD_NUM(12, "dropped", struct lx_control_answer, dropped) },
-	{ LX_FIELD_NUM(13, "expired", struct lx_control_answer, expired) },
-	{ LX_FIELD_NUM(14, "bulk_get", struct lx_control_answer, bulk_get) },
-	{ LX_FIELD_NUM(15, "bulk_put", struct lx_control_answer, bulk_put) },
-	{ LX_FIELD_NUM(16, "running_ms", struct lx_control_answer, running_ms) },
-	{ LX_FIELD_NUM(17, "send_count", struct lx_control_answer, send_count) },
-	{ LX_FIELD_NUM(18, "recv_count", struct lx_control_answer, recv_count) },
-	{ LX_FIELD_NUM(19, "send_length", struct lx_control_answer, send_length) },
-	{ LX_FIELD_NUM(20, "recv_length", struct lx_control_answer, recv_length) },
+	{ LX_FIELD(1, "nid", NID, struct lx_ctl_answer, nid) },
+	{ LX_FIELD_NUM(2, "status", struct lx_ctl_answer, status) },
+	{ LX_FIELD(3, "session", STR, struct lx_ctl_answer, name), UNSET },
+	{ LX_FIELD(4, "console", NID, struct lx_ctl_answer, console), UNSET },
+	{ LX_FIELD_NUM(5, "timeout_s", struct lx_ctl_answer, timeout_s) },
+	{ LX_FIELD_NUM(6, "active", struct lx_ctl_answer, active) },
+	{ LX_FIELD_NUM(7, "brw_errors", struct lx_ctl_answer, brw_errors) },
+	{ LX_FIELD_NUM(8, "ping_errors", struct lx_ctl_answer, ping_errors) },
+	{ LX_FIELD_NUM(9, "rpc_errors", struct lx_ctl_answer, rpc_errors) },
+	{ LX_FIELD_NUM(10, "sent", struct lx_ctl_answer, sent) },
+	{ LX_FIELD_NUM(11, "rcvd", struct lx_ctl_answer, rcvd) },
+	{ LX_FIELD_NUM(12, "dropped", struct lx_ctl_answer, dropped) },
+	{ LX_FIELD_NUM(13, "expired", struct lx_ctl_answer, expired) },
+	{ LX_FIELD_NUM(14, "bulk_get", struct lx_ctl_answer, bulk_get) },
+	{ LX_FIELD_NUM(15, "bulk_put", struct lx_ctl_answer, bulk_put) },
+	{ LX_FIELD_NUM(16, "running_ms", struct lx_ctl_answer, running_ms) },
+	{ LX_FIELD_NUM(17, "send_count", struct lx_ctl_answer, send_count) },
+	{ LX_FIELD_NUM(18, "recv_count", struct lx_ctl_answer, recv_count) },
+	{ LX_FIELD_NUM(19, "send_length", struct lx_ctl_answer, send_length) },
+	{ LX_FIELD_NUM(20, "recv_length", struct lx_ctl_answer, recv_length) },
 	END
 };
-static const struct lx_schema answer = { "answer", sizeof(struct lx_control_answer),
+static const struct lx_schema answer = { "answer", sizeof(struct lx_ctl_answer),
 					 answer_fields };
-const struct lx_control_object lx_control_answers = { "answer", NULL, NULL, &answer };
+const struct lx_ctl_shown lx_ctl_answers = { "answer", NULL, NULL, &answer };
 
 static const struct lx_field line_fields[] = {
-	{ LX_FIELD(1, "line", STR, struct lx_control_line, text) },
+	{ LX_FIELD(1, "line", STR, struct lx_ctl_line, text) },
 	END
 };
-static const struct lx_schema line = { "line", sizeof(struct lx_control_line), line_fields };
+static const struct lx_schema line = { "line", sizeof(struct lx_ctl_line), line_fields };
 
-const struct lx_control_object lx_control_columns = { "columns", NULL, NULL, &line };
+const struct lx_ctl_shown lx_ctl_columns = { "columns", NULL, NULL, &line };
 
 /* ---- requests ---------------------------------------------------------------------- */
 
 #define SCHEMA(name, text, type) \
-	const struct lx_schema lx_control_##name##_schema = { text, sizeof(type), name##_fields }
+	const struct lx_schema lx_ctl_##name##_schema = { text, sizeof(type), name##_fields }
 
 static const struct lx_field show_fields[] = {
-	{ LX_FIELD(1, "net", NET, struct lx_control_show, net), UNSET },
-	{ LX_FIELD(2, "nid", NID, struct lx_control_show, nid), UNSET },
-	{ LX_FIELD(3, "gateway", NID, struct lx_control_show, gateway), UNSET },
-	{ LX_FIELD_NUM(4, "hop", struct lx_control_show, hop), UNSET },
-	{ LX_FIELD_NUM(5, "priority", struct lx_control_show, priority), UNSET },
-	{ LX_FIELD(6, "name", STR, struct lx_control_show, name), UNSET },
-	{ LX_FIELD(7, "module", STR, struct lx_control_show, module), UNSET },
-	{ LX_FIELD_NUM(8, "level", struct lx_control_show, level) },
-	{ LX_FIELD_NUM(9, "index", struct lx_control_show, index), UNSET },
+	{ LX_FIELD(1, "net", NET, struct lx_ctl_show, net), UNSET },
+	{ LX_FIELD(2, "nid", NID, struct lx_ctl_show, nid), UNSET },
+	{ LX_FIELD(3, "gateway", NID, struct lx_ctl_show, gateway), UNSET },
+	{ LX_FIELD_NUM(4, "hop", struct lx_ctl_show, hop), UNSET },
+	{ LX_FIELD_NUM(5, "priority", struct lx_ctl_show, priority), UNSET },
+	{ LX_FIELD(6, "name", STR, struct lx_ctl_show, name), UNSET },
+	{ LX_FIELD(7, "module", STR, struct lx_ctl_show, module), UNSET },
+	{ LX_FIELD_NUM(8, "level", struct lx_ctl_show, level) },
+	{ LX_FIELD_NUM(9, "index", struct lx_ctl_show, index), UNSET },
 	END
 };
-SCHEMA(show, "show", struct lx_control_show);
+SCHEMA(show, "show", struct lx_ctl_show);
 
 static const struct lx_field lnd_value_fields[] = {
-	{ LX_FIELD(1, "name", STR, struct lx_control_lnd_value, name) },
-	{ LX_FIELD_NUM(2, "value", struct lx_control_lnd_value, value) },
+	{ LX_FIELD(1, "name", STR, struct lx_ctl_lnd_value, name) },
+	{ LX_FIELD_NUM(2, "value", struct lx_ctl_lnd_value, value) },
 	END
 };
-static const struct lx_schema lnd_value = { "lnd tunable", sizeof(struct lx_control_lnd_value),
+static const struct lx_schema lnd_value = { "lnd tunable", sizeof(struct lx_ctl_lnd_value),
 					    lnd_value_fields };
 
 static const struct lx_field net_fields[] = {
-	{ LX_FIELD(1, "net type", NET, struct lx_control_net, ni.net), UNSET },
-	{ LX_FIELD(2, "nid", NID, struct lx_control_net, ni.nid), UNSET },
-	{ LX_FIELD(4, "interfaces", IFACE, struct lx_control_net, ni.ifname), UNSET },
-	{ LX_FIELD(5, "rails", STR, struct lx_control_net, ni.rails), UNSET },
-	{ LX_FIELD(10, "tunables", NEST, struct lx_control_net, ni.tun), .sub = &lx_control_ni_tunables },
-	{ LX_FIELD(11, "lnd tunables", LIST, struct lx_control_net, lnd), .sub = &lnd_value,
-	  .count_offset = offsetof(struct lx_control_net, n_lnd), .max = LX_LND_TUNABLES_MAX },
-	{ LX_FIELD(12, "check", BOOL, struct lx_control_net, check), .omit = LX_OMIT_ZERO,
+	{ LX_FIELD(1, "net type", NET, struct lx_ctl_net, ni.net), UNSET },
+	{ LX_FIELD(2, "nid", NID, struct lx_ctl_net, ni.nid), UNSET },
+	{ LX_FIELD(4, "interfaces", IFACE, struct lx_ctl_net, ni.ifname), UNSET },
+	{ LX_FIELD(5, "rails", STR, struct lx_ctl_net, ni.rails), UNSET },
+	{ LX_FIELD(10, "tunables", NEST, struct lx_ctl_net, ni.tun), .sub = &lx_ctl_ni_tunables },
+	{ LX_FIELD(11, "lnd tunables", LIST, struct lx_ctl_net, lnd), .sub = &lnd_value,
+	  .count_offset = offsetof(struct lx_ctl_net, n_lnd), .max = LX_LND_TUNABLES_MAX },
+	{ LX_FIELD(12, "check", BOOL, struct lx_ctl_net, check), .omit = LX_OMIT_ZERO,
 	  .command = true },
 	END
 };
-SCHEMA(net, "net", struct lx_control_net);
+SCHEMA(net, "net", struct lx_ctl_net);
 
 static const struct lx_field set_fields[] = {
-	{ LX_FIELD(1, "net type", NET, struct lx_control_set, net), UNSET },
-	{ LX_FIELD(2, "nid", NID, struct lx_control_set, nid), UNSET },
-	{ LX_FIELD(3, "name", STR, struct lx_control_set, name) },
-	{ LX_FIELD_NUM(4, "value", struct lx_control_set, value) },
+	{ LX_FIELD(1, "net type", NET, struct lx_ctl_set, net), UNSET },
+	{ LX_FIELD(2, "nid", NID, struct lx_ctl_set, nid), UNSET },
+	{ LX_FIELD(3, "name", STR, struct lx_ctl_set, name) },
+	{ LX_FIELD_NUM(4, "value", struct lx_ctl_set, value) },
 	END
 };
-SCHEMA(set, "net", struct lx_control_set);
+SCHEMA(set, "net", struct lx_ctl_set);
 
 static const struct lx_field ask_dest_fields[] = {
 	{ .key = "nid", .attr = 1, .type = LX_FIELD_NID, .offset = 0,
@@ -622,29 +622,29 @@ static const struct lx_field ask_dest_fields[] = {
 static const struct lx_schema ask_dest = { "destination", sizeof(struct lx_nid), ask_dest_fields };
 
 static const struct lx_field ask_fields[] = {
-	{ LX_FIELD(1, "nid", NID, struct lx_control_ask, nid), UNSET },
-	{ LX_FIELD(2, "console", NID, struct lx_control_ask, console), UNSET },
-	{ LX_FIELD_NUM(3, "stamp", struct lx_control_ask, stamp) },
-	{ LX_FIELD_NUM(4, "service", struct lx_control_ask, service) },
-	{ LX_FIELD_NUM(5, "timeout_ms", struct lx_control_ask, timeout_ms) },
-	{ LX_FIELD(6, "name", STR, struct lx_control_ask, name), UNSET },
-	{ LX_FIELD(7, "force", BOOL, struct lx_control_ask, force) },
-	{ LX_FIELD_NUM(8, "batch", struct lx_control_ask, batch) },
-	{ LX_FIELD_NUM(9, "op", struct lx_control_ask, op) },
-	{ LX_FIELD_NUM(10, "test", struct lx_control_ask, test) },
-	{ LX_FIELD(11, "client", BOOL, struct lx_control_ask, client) },
-	{ LX_FIELD_NUM(12, "test_service", struct lx_control_ask, test_service) },
-	{ LX_FIELD_NUM(13, "loop", struct lx_control_ask, loop) },
-	{ LX_FIELD_NUM(14, "concurrency", struct lx_control_ask, concurrency) },
-	{ LX_FIELD_NUM(15, "rw", struct lx_control_ask, rw) },
-	{ LX_FIELD_NUM(16, "check", struct lx_control_ask, check) },
-	{ LX_FIELD_NUM(17, "length", struct lx_control_ask, length) },
-	{ LX_FIELD_NUM(18, "offset", struct lx_control_ask, offset) },
-	{ LX_FIELD(19, "dest", LIST, struct lx_control_ask, dest), .sub = &ask_dest,
-	  .count_offset = offsetof(struct lx_control_ask, n_dests), .max = LX_CONTROL_NIDS_MAX },
+	{ LX_FIELD(1, "nid", NID, struct lx_ctl_ask, nid), UNSET },
+	{ LX_FIELD(2, "console", NID, struct lx_ctl_ask, console), UNSET },
+	{ LX_FIELD_NUM(3, "stamp", struct lx_ctl_ask, stamp) },
+	{ LX_FIELD_NUM(4, "service", struct lx_ctl_ask, service) },
+	{ LX_FIELD_NUM(5, "timeout_ms", struct lx_ctl_ask, timeout_ms) },
+	{ LX_FIELD(6, "name", STR, struct lx_ctl_ask, name), UNSET },
+	{ LX_FIELD(7, "force", BOOL, struct lx_ctl_ask, force) },
+	{ LX_FIELD_NUM(8, "batch", struct lx_ctl_ask, batch) },
+	{ LX_FIELD_NUM(9, "op", struct lx_ctl_ask, op) },
+	{ LX_FIELD_NUM(10, "test", struct lx_ctl_ask, test) },
+	{ LX_FIELD(11, "client", BOOL, struct lx_ctl_ask, client) },
+	{ LX_FIELD_NUM(12, "test_service", struct lx_ctl_ask, test_service) },
+	{ LX_FIELD_NUM(13, "loop", struct lx_ctl_ask, loop) },
+	{ LX_FIELD_NUM(14, "concurrency", struct lx_ctl_ask, concurrency) },
+	{ LX_FIELD_NUM(15, "rw", struct lx_ctl_ask, rw) },
+	{ LX_FIELD_NUM(16, "check", struct lx_ctl_ask, check) },
+	{ LX_FIELD_NUM(17, "length", struct lx_ctl_ask, length) },
+	{ LX_FIELD_NUM(18, "offset", struct lx_ctl_ask, offset) },
+	{ LX_FIELD(19, "dest", LIST, struct lx_ctl_ask, dest), .sub = &ask_dest,
+	  .count_offset = offsetof(struct lx_ctl_ask, n_dests), .max = LX_CTL_NIDS_MAX },
 	END
 };
-SCHEMA(ask, "ask", struct lx_control_ask);
+SCHEMA(ask, "ask", struct lx_ctl_ask);
 
 static const struct lx_field route_request_fields[] = {
 	{ LX_FIELD(1, "net", NET, struct lx_conf_route, net), UNSET },
@@ -657,7 +657,7 @@ static const struct lx_field route_request_fields[] = {
 	  RANGE(1, INT32_MAX) },
 	END
 };
-const struct lx_schema lx_control_route_schema = { "route", sizeof(struct lx_conf_route),
+const struct lx_schema lx_ctl_route_schema = { "route", sizeof(struct lx_conf_route),
 						   route_request_fields };
 
 static const struct lx_field nid_fields[] = {
@@ -668,38 +668,38 @@ static const struct lx_field nid_fields[] = {
 static const struct lx_schema nid = { "nid", sizeof(struct lx_nid), nid_fields };
 
 static const struct lx_field peer_fields[] = {
-	{ LX_FIELD(1, "primary nid", NID, struct lx_control_peer, primary), UNSET },
-	{ LX_FIELD(2, "Multi-Rail", BOOL, struct lx_control_peer, multi_rail) },
-	{ LX_FIELD(4, "peer ni", LIST, struct lx_control_peer, nid), .sub = &nid,
-	  .count_offset = offsetof(struct lx_control_peer, n_nids), .max = LX_CONTROL_NIDS_MAX },
-	{ LX_FIELD(20, "lock_prim", BOOL, struct lx_control_peer, lock_primary) },
-	{ LX_FIELD(21, "force", BOOL, struct lx_control_peer, force), .command = true },
+	{ LX_FIELD(1, "primary nid", NID, struct lx_ctl_peer, primary), UNSET },
+	{ LX_FIELD(2, "Multi-Rail", BOOL, struct lx_ctl_peer, multi_rail) },
+	{ LX_FIELD(4, "peer ni", LIST, struct lx_ctl_peer, nid), .sub = &nid,
+	  .count_offset = offsetof(struct lx_ctl_peer, n_nids), .max = LX_CTL_NIDS_MAX },
+	{ LX_FIELD(20, "lock_prim", BOOL, struct lx_ctl_peer, lock_primary) },
+	{ LX_FIELD(21, "force", BOOL, struct lx_ctl_peer, force), .command = true },
 	END
 };
-SCHEMA(peer, "peer", struct lx_control_peer);
+SCHEMA(peer, "peer", struct lx_ctl_peer);
 
 static const struct lx_field udsp_del_fields[] = {
-	{ LX_FIELD_NUM(1, "idx", struct lx_control_udsp, index), UNSET },
+	{ LX_FIELD_NUM(1, "idx", struct lx_ctl_udsp, index), UNSET },
 	END
 };
-SCHEMA(udsp_del, "udsp", struct lx_control_udsp);
+SCHEMA(udsp_del, "udsp", struct lx_ctl_udsp);
 
 static const struct lx_field ping_fields[] = {
-	{ LX_FIELD(1, "nid", NID, struct lx_control_ping, nid), UNSET },
-	{ LX_FIELD(2, "source", NID, struct lx_control_ping, source), UNSET },
-	{ LX_FIELD_NUM(3, "timeout", struct lx_control_ping, timeout_ms) },
+	{ LX_FIELD(1, "nid", NID, struct lx_ctl_ping, nid), UNSET },
+	{ LX_FIELD(2, "source", NID, struct lx_ctl_ping, source), UNSET },
+	{ LX_FIELD_NUM(3, "timeout", struct lx_ctl_ping, timeout_ms) },
 	END
 };
-SCHEMA(ping, "ping", struct lx_control_ping);
+SCHEMA(ping, "ping", struct lx_ctl_ping);
 
 static const struct lx_field fault_fields[] = {
-	{ LX_FIELD(1, "delay", BOOL, struct lx_control_fault, rule.delay) },
-	FAULT_FIELDS(struct lx_control_fault, rule.),
-	{ LX_FIELD_NUM(13, "for_s", struct lx_control_fault, rule.for_s), .omit = LX_OMIT_ZERO },
-	{ LX_FIELD(14, "all", BOOL, struct lx_control_fault, all), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD(1, "delay", BOOL, struct lx_ctl_fault, rule.delay) },
+	FAULT_FIELDS(struct lx_ctl_fault, rule.),
+	{ LX_FIELD_NUM(13, "for_s", struct lx_ctl_fault, rule.for_s), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD(14, "all", BOOL, struct lx_ctl_fault, all), .omit = LX_OMIT_ZERO },
 	END
 };
-SCHEMA(fault, "fault", struct lx_control_fault);
+SCHEMA(fault, "fault", struct lx_ctl_fault);
 
 static const struct lx_field selftest_fields[] = {
 	SELFTEST_FIELDS(struct lx_conf_selftest, ),
@@ -708,35 +708,35 @@ static const struct lx_field selftest_fields[] = {
 SCHEMA(selftest, "selftest", struct lx_conf_selftest);
 
 static const struct lx_field routing_request_fields[] = {
-	{ LX_FIELD_NUM(1, "enable", struct lx_control_routing, enable) },
+	{ LX_FIELD_NUM(1, "enable", struct lx_ctl_routing, enable) },
 	END
 };
-const struct lx_schema lx_control_routing_schema = { "routing", sizeof(struct lx_control_routing),
+const struct lx_schema lx_ctl_routing_schema = { "routing", sizeof(struct lx_ctl_routing),
 						     routing_request_fields };
 
 static const struct lx_field buffers_fields[] = {
-	{ LX_FIELD_NUM(2, "tiny", struct lx_control_buffers, total[LX_POOL_TINY]), UNSET,
+	{ LX_FIELD_NUM(2, "tiny", struct lx_ctl_buffers, total[LX_POOL_TINY]), UNSET,
 	  RANGE(0, LX_BUFFERS_MAX) },
-	{ LX_FIELD_NUM(3, "small", struct lx_control_buffers, total[LX_POOL_SMALL]), UNSET,
+	{ LX_FIELD_NUM(3, "small", struct lx_ctl_buffers, total[LX_POOL_SMALL]), UNSET,
 	  RANGE(0, LX_BUFFERS_MAX) },
-	{ LX_FIELD_NUM(4, "large", struct lx_control_buffers, total[LX_POOL_LARGE]), UNSET,
+	{ LX_FIELD_NUM(4, "large", struct lx_ctl_buffers, total[LX_POOL_LARGE]), UNSET,
 	  RANGE(0, LX_BUFFERS_LARGE_MAX) },
 	END
 };
-SCHEMA(buffers, "buffers", struct lx_control_buffers);
+SCHEMA(buffers, "buffers", struct lx_ctl_buffers);
 
 static const struct lx_field disconnect_fields[] = {
-	{ LX_FIELD(1, "nid", NID, struct lx_control_disconnect, nid), UNSET },
+	{ LX_FIELD(1, "nid", NID, struct lx_ctl_disconnect, nid), UNSET },
 	END
 };
-SCHEMA(disconnect, "conn", struct lx_control_disconnect);
+SCHEMA(disconnect, "conn", struct lx_ctl_disconnect);
 
 static const struct lx_field value_fields[] = {
-	{ LX_FIELD(1, "module", STR, struct lx_control_tunable_value, module) },
-	{ LX_FIELD(2, "name", STR, struct lx_control_tunable_value, name) },
-	{ LX_FIELD(3, "value", STR, struct lx_control_tunable_value, value) },
+	{ LX_FIELD(1, "module", STR, struct lx_ctl_tunable_value, module) },
+	{ LX_FIELD(2, "name", STR, struct lx_ctl_tunable_value, name) },
+	{ LX_FIELD(3, "value", STR, struct lx_ctl_tunable_value, value) },
 	END
 };
-SCHEMA(value, "tunable", struct lx_control_tunable_value);
+SCHEMA(value, "tunable", struct lx_ctl_tunable_value);
 
 /* clang-format on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The control protocol's tables for BPF and the guard; those for LNet are in objects.c. */
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "schema.h"
 
@@ -216,18 +216,18 @@ static const struct lx_schema lane = { "lane", sizeof(struct lx_lane_info), lane
 static const char *const type_names[] = { "ack", "put", "get", "reply", "hello" };
 
 static const struct lx_field trace_fields[] = {
-	{ LX_FIELD_NUM(1, "time_us", struct lx_control_trace, mark.time_us) },
-	{ LX_FIELD_NUM(2, "lost", struct lx_control_trace, mark.lost), .omit = LX_OMIT_ZERO },
-	{ LX_FIELD_NUM(3, "stream", struct lx_control_trace, stream) },
-	{ LX_FIELD(4, "src", NID, struct lx_control_trace, src) },
-	{ LX_FIELD(5, "dst", NID, struct lx_control_trace, dst) },
-	{ LX_FIELD(6, "type", ENUM, struct lx_control_trace, type), LX_FIELD_NAMES(type_names) },
-	{ LX_FIELD_NUM(7, "bytes", struct lx_control_trace, bytes) },
-	{ LX_FIELD_NUM(8, "lane", struct lx_control_trace, lane), UNSET },
-	{ LX_FIELD(9, "reason", STRP, struct lx_control_trace, reason), UNSET },
+	{ LX_FIELD_NUM(1, "time_us", struct lx_ctl_trace, mark.time_us) },
+	{ LX_FIELD_NUM(2, "lost", struct lx_ctl_trace, mark.lost), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD_NUM(3, "stream", struct lx_ctl_trace, stream) },
+	{ LX_FIELD(4, "src", NID, struct lx_ctl_trace, src) },
+	{ LX_FIELD(5, "dst", NID, struct lx_ctl_trace, dst) },
+	{ LX_FIELD(6, "type", ENUM, struct lx_ctl_trace, type), LX_FIELD_NAMES(type_names) },
+	{ LX_FIELD_NUM(7, "bytes", struct lx_ctl_trace, bytes) },
+	{ LX_FIELD_NUM(8, "lane", struct lx_ctl_trace, lane), UNSET },
+	{ LX_FIELD(9, "reason", STRP, struct lx_ctl_trace, reason), UNSET },
 	END
 };
-static const struct lx_schema trace = { "trace", sizeof(struct lx_control_trace), trace_fields };
+static const struct lx_schema trace = { "trace", sizeof(struct lx_ctl_trace), trace_fields };
 
 /* ---- guard show -------------------------------------------------------------------- */
 
@@ -292,57 +292,57 @@ static const struct lx_field refusal_fields[] = {
 static const struct lx_schema refusal = { "refusal", sizeof(struct lx_guard_refusal_info),
 					  refusal_fields };
 
-const struct lx_control_object lx_control_bpf = { "bpf", NULL, NULL, &bpf };
-const struct lx_control_object lx_control_bpf_features = { "features", NULL, NULL, &feature };
-const struct lx_control_object lx_control_bpf_sets = { "sets", NULL, NULL, &set };
-const struct lx_control_object lx_control_bpf_hooks = { "hooks", NULL, NULL, &hook };
-const struct lx_control_object lx_control_bpf_tables = { "tables", NULL, NULL, &table };
-const struct lx_control_object lx_control_bpf_objects = { "objects", NULL, NULL, &object };
-const struct lx_control_object lx_control_streams = { "stream", NULL, NULL, &stream };
-const struct lx_control_object lx_control_lanes = { "lane", NULL, NULL, &lane };
-const struct lx_control_object lx_control_traces = { "trace", NULL, NULL, &trace };
-const struct lx_control_object lx_control_guards = { "guard", NULL, NULL, &guard };
-const struct lx_control_object lx_control_bans = { "ban", NULL, NULL, &ban };
-const struct lx_control_object lx_control_prefixes = { "prefix", NULL, NULL, &prefix };
-const struct lx_control_object lx_control_refusals = { "refusal", NULL, NULL, &refusal };
+const struct lx_ctl_shown lx_ctl_bpf = { "bpf", NULL, NULL, &bpf };
+const struct lx_ctl_shown lx_ctl_bpf_features = { "features", NULL, NULL, &feature };
+const struct lx_ctl_shown lx_ctl_bpf_sets = { "sets", NULL, NULL, &set };
+const struct lx_ctl_shown lx_ctl_bpf_hooks = { "hooks", NULL, NULL, &hook };
+const struct lx_ctl_shown lx_ctl_bpf_tables = { "tables", NULL, NULL, &table };
+const struct lx_ctl_shown lx_ctl_bpf_objects = { "objects", NULL, NULL, &object };
+const struct lx_ctl_shown lx_ctl_streams = { "stream", NULL, NULL, &stream };
+const struct lx_ctl_shown lx_ctl_lanes = { "lane", NULL, NULL, &lane };
+const struct lx_ctl_shown lx_ctl_traces = { "trace", NULL, NULL, &trace };
+const struct lx_ctl_shown lx_ctl_guards = { "guard", NULL, NULL, &guard };
+const struct lx_ctl_shown lx_ctl_bans = { "ban", NULL, NULL, &ban };
+const struct lx_ctl_shown lx_ctl_prefixes = { "prefix", NULL, NULL, &prefix };
+const struct lx_ctl_shown lx_ctl_refusals = { "refusal", NULL, NULL, &refusal };
 
 /* ---- requests ---------------------------------------------------------------------- */
 
 #define SCHEMA(name, text, type) \
-	const struct lx_schema lx_control_##name##_schema = { text, sizeof(type), \
+	const struct lx_schema lx_ctl_##name##_schema = { text, sizeof(type), \
 							      name##_request_fields }
 
 static const struct lx_field guard_request_fields[] = {
-	{ LX_FIELD_NUM(1, "rate", struct lx_control_guard, rate), UNSET,
+	{ LX_FIELD_NUM(1, "rate", struct lx_ctl_guard, rate), UNSET,
 	  LX_FIELD_RANGE(0, INT32_MAX) },
-	{ LX_FIELD_NUM(2, "burst", struct lx_control_guard, burst), UNSET,
+	{ LX_FIELD_NUM(2, "burst", struct lx_ctl_guard, burst), UNSET,
 	  LX_FIELD_RANGE(1, INT32_MAX) },
-	{ LX_FIELD_NUM(3, "mode", struct lx_control_guard, mode), UNSET,
+	{ LX_FIELD_NUM(3, "mode", struct lx_ctl_guard, mode), UNSET,
 	  LX_FIELD_NAMES(mode_names) },
 	END
 };
-SCHEMA(guard, "guard", struct lx_control_guard);
+SCHEMA(guard, "guard", struct lx_ctl_guard);
 
 static const struct lx_field ban_request_fields[] = {
-	{ LX_FIELD(1, "nid", NID, struct lx_control_ban, nid), UNSET },
+	{ LX_FIELD(1, "nid", NID, struct lx_ctl_ban, nid), UNSET },
 	END
 };
-SCHEMA(ban, "ban", struct lx_control_ban);
+SCHEMA(ban, "ban", struct lx_ctl_ban);
 
 static const struct lx_field prefix_request_fields[] = {
-	{ LX_FIELD(1, "prefix", STR, struct lx_control_prefix, prefix) },
-	{ LX_FIELD_NUM(2, "action", struct lx_control_prefix, action),
+	{ LX_FIELD(1, "prefix", STR, struct lx_ctl_prefix, prefix) },
+	{ LX_FIELD_NUM(2, "action", struct lx_ctl_prefix, action),
 	  LX_FIELD_NAMES(action_names) },
 	END
 };
-SCHEMA(prefix, "prefix", struct lx_control_prefix);
+SCHEMA(prefix, "prefix", struct lx_ctl_prefix);
 
 static const struct lx_field filter_request_fields[] = {
-	{ LX_FIELD(1, "nid", NID, struct lx_control_filter, nid), UNSET },
-	{ LX_FIELD_NUM(2, "type", struct lx_control_filter, type), UNSET,
+	{ LX_FIELD(1, "nid", NID, struct lx_ctl_filter, nid), UNSET },
+	{ LX_FIELD_NUM(2, "type", struct lx_ctl_filter, type), UNSET,
 	  LX_FIELD_NAMES(type_names) },
 	END
 };
-SCHEMA(filter, "trace", struct lx_control_filter);
+SCHEMA(filter, "trace", struct lx_ctl_filter);
 
 /* clang-format on */

@@ -2,13 +2,13 @@
 /* The table of requests: each verb of each object. Owns nothing. */
 #include <linux/netlink.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "requests.h"
 #include "schema.h"
 
 static const struct lx_field no_fields[] = { { 0 } };
-const struct lx_schema lx_control_nothing_schema = { "nothing", 0, no_fields };
+const struct lx_schema lx_ctl_nothing_schema = { "nothing", 0, no_fields };
 
 /* Arguments that set flags of the message instead of attributes. */
 static const struct lx_flag node_flags[] = { { "all", NLM_F_EXCL, true },
@@ -25,77 +25,77 @@ static const struct lx_ctl_arg multi_rail[] = { { "Multi-Rail", "true" }, { NULL
 /* clang-format off */
 
 #define SHOW(o, number, shown) \
-	{ LX_CTL_##o, LX_CTL_SHOW, LX_CONTROL_##number, NLM_F_DUMP, true, &lx_control_show_schema, \
+	{ LX_CTL_##o, LX_CTL_SHOW, LX_CTL_CMD_##number, NLM_F_DUMP, true, &lx_ctl_show_schema, \
 	  &shown, all_levels, NULL }
 #define PROBE(o, number, flags, words) \
-	{ LX_CTL_##o, LX_CTL_SHOW, LX_CONTROL_##number, flags, false, &lx_control_ping_schema, \
-	  &lx_control_pings, one_second, words }
+	{ LX_CTL_##o, LX_CTL_SHOW, LX_CTL_CMD_##number, flags, false, &lx_ctl_ping_schema, \
+	  &lx_ctl_pings, one_second, words }
 #define CHANGE(o, verb, number, flags, schema) \
-	{ LX_CTL_##o, LX_CTL_##verb, LX_CONTROL_##number, flags, false, &schema, NULL, NULL, NULL }
+	{ LX_CTL_##o, LX_CTL_##verb, LX_CTL_CMD_##number, flags, false, &schema, NULL, NULL, NULL }
 #define ADD(o, number, schema) CHANGE(o, ADD, number, NLM_F_CREATE, schema)
 #define DEL(o, number, schema) CHANGE(o, DEL, number, 0, schema)
 #define SET(o, number, schema) CHANGE(o, SET, number, NLM_F_REPLACE, schema)
 
 const struct lx_request lx_requests[] = {
-	SHOW(DAEMON, STATUS, lx_control_statuses),
-	{ LX_CTL_NODE, LX_CTL_ADD, LX_CONTROL_CONFIGURE, NLM_F_CREATE, false,
-	  &lx_control_nothing_schema, NULL, NULL, node_flags },
-	DEL(NODE, CONFIGURE, lx_control_nothing_schema),
-	SET(CONFIG, RELOAD, lx_control_nothing_schema),
-	SHOW(NET, NETS, lx_control_nets),
-	ADD(NET, NETS, lx_control_net_schema),
-	DEL(NET, NETS, lx_control_net_schema),
-	SET(NET, NETS, lx_control_set_schema),
-	SHOW(PEER, PEERS, lx_control_peers),
-	{ LX_CTL_PEER, LX_CTL_ADD, LX_CONTROL_PEERS, NLM_F_CREATE, false, &lx_control_peer_schema,
+	SHOW(DAEMON, STATUS, lx_ctl_statuses),
+	{ LX_CTL_NODE, LX_CTL_ADD, LX_CTL_CMD_CONFIGURE, NLM_F_CREATE, false,
+	  &lx_ctl_nothing_schema, NULL, NULL, node_flags },
+	DEL(NODE, CONFIGURE, lx_ctl_nothing_schema),
+	SET(CONFIG, RELOAD, lx_ctl_nothing_schema),
+	SHOW(NET, NETS, lx_ctl_nets),
+	ADD(NET, NETS, lx_ctl_net_schema),
+	DEL(NET, NETS, lx_ctl_net_schema),
+	SET(NET, NETS, lx_ctl_set_schema),
+	SHOW(PEER, PEERS, lx_ctl_peers),
+	{ LX_CTL_PEER, LX_CTL_ADD, LX_CTL_CMD_PEERS, NLM_F_CREATE, false, &lx_ctl_peer_schema,
 	  NULL, multi_rail, NULL },
-	{ LX_CTL_PEER, LX_CTL_DEL, LX_CONTROL_PEERS, 0, false, &lx_control_peer_schema,
+	{ LX_CTL_PEER, LX_CTL_DEL, LX_CTL_CMD_PEERS, 0, false, &lx_ctl_peer_schema,
 	  NULL, multi_rail, NULL },
-	SET(PEER, PEERS, lx_control_set_schema),
-	SHOW(ROUTE, ROUTES, lx_control_routes),
-	ADD(ROUTE, ROUTES, lx_control_route_schema),
-	DEL(ROUTE, ROUTES, lx_control_route_schema),
-	SHOW(ROUTING, ROUTING, lx_control_routing_info),
-	SET(ROUTING, ROUTING, lx_control_routing_schema),
-	SET(BUFFERS, BUFFERS, lx_control_buffers_schema),
-	SHOW(STATS, STATS, lx_control_stats),
-	DEL(STATS, STATS, lx_control_nothing_schema),
-	SHOW(TUNABLE, TUNABLES, lx_control_tunables),
-	SET(TUNABLE, TUNABLES, lx_control_value_schema),
-	SHOW(UDSP, UDSP, lx_control_udsps),
-	ADD(UDSP, UDSP, lx_control_udsp_schema),
-	DEL(UDSP, UDSP, lx_control_udsp_del_schema),
-	SHOW(FAULT, FAULT, lx_control_faults),
-	ADD(FAULT, FAULT, lx_control_fault_schema),
-	DEL(FAULT, FAULT, lx_control_fault_schema),
-	SET(FAULT, FAULT, lx_control_fault_schema),
-	SHOW(RECOVERY, RECOVERY, lx_control_recovery),
-	SHOW(CONN, CONNS, lx_control_conns),
-	DEL(CONN, CONNS, lx_control_disconnect_schema),
+	SET(PEER, PEERS, lx_ctl_set_schema),
+	SHOW(ROUTE, ROUTES, lx_ctl_routes),
+	ADD(ROUTE, ROUTES, lx_ctl_route_schema),
+	DEL(ROUTE, ROUTES, lx_ctl_route_schema),
+	SHOW(ROUTING, ROUTING, lx_ctl_routing_info),
+	SET(ROUTING, ROUTING, lx_ctl_routing_schema),
+	SET(BUFFERS, BUFFERS, lx_ctl_buffers_schema),
+	SHOW(STATS, STATS, lx_ctl_stats),
+	DEL(STATS, STATS, lx_ctl_nothing_schema),
+	SHOW(TUNABLE, TUNABLES, lx_ctl_tunables),
+	SET(TUNABLE, TUNABLES, lx_ctl_value_schema),
+	SHOW(UDSP, UDSP, lx_ctl_udsps),
+	ADD(UDSP, UDSP, lx_ctl_udsp_schema),
+	DEL(UDSP, UDSP, lx_ctl_udsp_del_schema),
+	SHOW(FAULT, FAULT, lx_ctl_faults),
+	ADD(FAULT, FAULT, lx_ctl_fault_schema),
+	DEL(FAULT, FAULT, lx_ctl_fault_schema),
+	SET(FAULT, FAULT, lx_ctl_fault_schema),
+	SHOW(RECOVERY, RECOVERY, lx_ctl_recovery),
+	SHOW(CONN, CONNS, lx_ctl_conns),
+	DEL(CONN, CONNS, lx_ctl_disconnect_schema),
 	PROBE(PING, PING, NLM_F_DUMP, NULL),
 	PROBE(DISCOVER, PING, NLM_F_CREATE, discover_flags),
-	{ LX_CTL_EVENT, LX_CTL_SHOW, LX_CONTROL_MONITOR, NLM_F_DUMP, true,
-	  &lx_control_nothing_schema, &lx_control_events, NULL, NULL },
-	SHOW(BPF, BPF, lx_control_bpf),
-	SHOW(STREAM, STREAMS, lx_control_streams),
-	SHOW(LANE, LANES, lx_control_lanes),
-	{ LX_CTL_TRACE, LX_CTL_SHOW, LX_CONTROL_TRACE, NLM_F_DUMP, false, &lx_control_filter_schema,
-	  &lx_control_traces, NULL, NULL },
-	SHOW(GUARD, GUARD, lx_control_guards),
-	SET(GUARD, GUARD, lx_control_guard_schema),
-	SHOW(BAN, BANS, lx_control_bans),
-	ADD(BAN, BANS, lx_control_ban_schema),
-	DEL(BAN, BANS, lx_control_ban_schema),
-	SHOW(PREFIX, PREFIXES, lx_control_prefixes),
-	ADD(PREFIX, PREFIXES, lx_control_prefix_schema),
-	DEL(PREFIX, PREFIXES, lx_control_prefix_schema),
-	SHOW(REFUSAL, REFUSALS, lx_control_refusals),
-	SHOW(SELFTEST, SELFTEST, lx_control_selftests),
-	SET(SELFTEST, SELFTEST, lx_control_selftest_schema),
+	{ LX_CTL_EVENT, LX_CTL_SHOW, LX_CTL_CMD_MONITOR, NLM_F_DUMP, true,
+	  &lx_ctl_nothing_schema, &lx_ctl_events, NULL, NULL },
+	SHOW(BPF, BPF, lx_ctl_bpf),
+	SHOW(STREAM, STREAMS, lx_ctl_streams),
+	SHOW(LANE, LANES, lx_ctl_lanes),
+	{ LX_CTL_TRACE, LX_CTL_SHOW, LX_CTL_CMD_TRACE, NLM_F_DUMP, false, &lx_ctl_filter_schema,
+	  &lx_ctl_traces, NULL, NULL },
+	SHOW(GUARD, GUARD, lx_ctl_guards),
+	SET(GUARD, GUARD, lx_ctl_guard_schema),
+	SHOW(BAN, BANS, lx_ctl_bans),
+	ADD(BAN, BANS, lx_ctl_ban_schema),
+	DEL(BAN, BANS, lx_ctl_ban_schema),
+	SHOW(PREFIX, PREFIXES, lx_ctl_prefixes),
+	ADD(PREFIX, PREFIXES, lx_ctl_prefix_schema),
+	DEL(PREFIX, PREFIXES, lx_ctl_prefix_schema),
+	SHOW(REFUSAL, REFUSALS, lx_ctl_refusals),
+	SHOW(SELFTEST, SELFTEST, lx_ctl_selftests),
+	SET(SELFTEST, SELFTEST, lx_ctl_selftest_schema),
 	/* Not of lnetx/ctl.h; the last ones. */
-	{ LX_CTL_ASK, LX_CTL_SHOW, LX_CONTROL_ASK, NLM_F_DUMP, false, &lx_control_ask_schema,
-	  &lx_control_answers, NULL, NULL },
-	SHOW(COLUMNS, COLUMNS, lx_control_columns),
+	{ LX_CTL_ASK, LX_CTL_SHOW, LX_CTL_CMD_ASK, NLM_F_DUMP, false, &lx_ctl_ask_schema,
+	  &lx_ctl_answers, NULL, NULL },
+	SHOW(COLUMNS, COLUMNS, lx_ctl_columns),
 	{ 0 },
 };
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 #include <lnetx/ctl.h>
 
 /* Objects of lnetx' own tools; after those of lnetx/ctl.h. */
@@ -23,11 +23,11 @@ struct lx_flag {
 
 struct lx_request {
 	uint8_t object, verb; /* enum lx_ctl_object, enum lx_ctl_verb */
-	uint8_t command; /* enum lx_control_command */
+	uint8_t command; /* enum lx_ctl_command */
 	uint16_t flags; /* NLM_F_*; those of @words may be added */
 	bool all_users; /* else for root: a change, or it makes the node work */
 	const struct lx_schema *schema; /* of the arguments; NULL: the end of the table */
-	const struct lx_control_object *shown; /* of the rows; NULL: there are none */
+	const struct lx_ctl_shown *shown; /* of the rows; NULL: there are none */
 	const struct lx_ctl_arg *given; /* arguments that the caller may omit; or NULL */
 	const struct lx_flag *words; /* terminated by key NULL; or NULL */
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../base/explain.h"
 #include "schema.h"

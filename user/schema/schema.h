@@ -45,7 +45,7 @@ struct lx_field {
 	uint8_t attr; /* from 1, unique in the message or nest */
 	uint8_t type;
 	uint8_t omit;
-	uint8_t level; /* shown from this level on (control.h) */
+	uint8_t level; /* shown from this level on (internal/ctl.h) */
 	bool backup; /* part of a configuration */
 	bool command; /* of a request only: not in files */
 	bool sgn; /* of an integer */

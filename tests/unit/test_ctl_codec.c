@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../../user/ctl/codec.h"
 #include "testlib.h"
 
 struct message {
-	_Alignas(8) char buf[LX_CONTROL_PACKET];
+	_Alignas(8) char buf[LX_CTL_PACKET];
 	struct nlmsghdr *nlh;
 	const void *attrs;
 	size_t len;
@@ -18,12 +18,12 @@ struct message {
 static void begin(struct message *m)
 {
 	m->nlh = mnl_nlmsg_put_header(m->buf);
-	mnl_nlmsg_put_extra_header(m->nlh, sizeof(struct lx_control_hdr));
+	mnl_nlmsg_put_extra_header(m->nlh, sizeof(struct lx_ctl_hdr));
 }
 
 static void finish(struct message *m)
 {
-	m->attrs = lx_schema_attrs(m->nlh, sizeof(struct lx_control_hdr), &m->len);
+	m->attrs = lx_schema_attrs(m->nlh, sizeof(struct lx_ctl_hdr), &m->len);
 }
 
 static void put(struct message *m, const struct lx_schema *schema, const void *obj)
@@ -45,7 +45,7 @@ static struct lx_nid nid_of(const char *text)
 
 static void test_net(void **state)
 {
-	struct lx_control_net net = { 0 }, got;
+	struct lx_ctl_net net = { 0 }, got;
 	struct message m;
 	char text[200];
 
@@ -58,9 +58,9 @@ static void test_net(void **state)
 	net.lnd[0].value = -1;
 	strcpy(net.lnd[1].name, "conns_per_peer");
 	net.lnd[1].value = 4;
-	put(&m, &lx_control_net_schema, &net);
+	put(&m, &lx_ctl_net_schema, &net);
 	assert_int_equal(
-		lx_schema_get(m.attrs, m.len, &lx_control_net_schema, &got, text, sizeof(text)), 0);
+		lx_schema_get(m.attrs, m.len, &lx_ctl_net_schema, &got, text, sizeof(text)), 0);
 	assert_int_equal(got.ni.net, net.ni.net);
 	assert_true(lx_nid_eq(&got.ni.nid, &net.ni.nid));
 	assert_string_equal(got.ni.ifname, "eth0");
@@ -73,18 +73,18 @@ static void test_net(void **state)
 
 static void test_peer(void **state)
 {
-	struct lx_control_peer *peer = calloc(1, sizeof(*peer)), *got = malloc(sizeof(*got));
+	struct lx_ctl_peer *peer = calloc(1, sizeof(*peer)), *got = malloc(sizeof(*got));
 	struct message m;
 	char text[200];
 
 	peer->primary = nid_of("10.0.0.1@tcp");
 	peer->lock_primary = true;
-	peer->n_nids = LX_CONTROL_NIDS_MAX;
-	for (int i = 0; i < LX_CONTROL_NIDS_MAX; i++)
+	peer->n_nids = LX_CTL_NIDS_MAX;
+	for (int i = 0; i < LX_CTL_NIDS_MAX; i++)
 		peer->nid[i] = nid_of("2001:db8::1@tcp");
-	put(&m, &lx_control_peer_schema, peer);
+	put(&m, &lx_ctl_peer_schema, peer);
 	assert_int_equal(
-		lx_schema_get(m.attrs, m.len, &lx_control_peer_schema, got, text, sizeof(text)), 0);
+		lx_schema_get(m.attrs, m.len, &lx_ctl_peer_schema, got, text, sizeof(text)), 0);
 	assert_memory_equal(got, peer, sizeof(*peer));
 	free(peer);
 	free(got);
@@ -93,26 +93,26 @@ static void test_peer(void **state)
 /* Attributes that a message lacks have defaults: not set. */
 static void test_defaults(void **state)
 {
-	struct lx_control_show show;
+	struct lx_ctl_show show;
 	struct lx_conf_route route;
-	struct lx_control_net net;
-	struct lx_control_buffers buffers;
+	struct lx_ctl_net net;
+	struct lx_ctl_buffers buffers;
 	char text[200];
 
-	assert_int_equal(lx_schema_get("", 0, &lx_control_show_schema, &show, text, sizeof(text)),
+	assert_int_equal(lx_schema_get("", 0, &lx_ctl_show_schema, &show, text, sizeof(text)),
 			 0);
 	assert_int_equal(show.net, LX_NET_U32_ANY);
 	assert_true(lx_nid_eq(&show.gateway, &lx_nid_any));
 	assert_int_equal(show.hop, LX_UNSET);
 	assert_int_equal(show.level, 0);
-	assert_int_equal(lx_schema_get("", 0, &lx_control_route_schema, &route, text, sizeof(text)),
+	assert_int_equal(lx_schema_get("", 0, &lx_ctl_route_schema, &route, text, sizeof(text)),
 			 0);
 	assert_int_equal(route.priority, LX_UNSET);
-	assert_int_equal(lx_schema_get("", 0, &lx_control_net_schema, &net, text, sizeof(text)), 0);
+	assert_int_equal(lx_schema_get("", 0, &lx_ctl_net_schema, &net, text, sizeof(text)), 0);
 	assert_int_equal(net.ni.tun.credits, LX_UNSET);
 	assert_int_equal(net.n_lnd, 0);
 	assert_int_equal(
-		lx_schema_get("", 0, &lx_control_buffers_schema, &buffers, text, sizeof(text)), 0);
+		lx_schema_get("", 0, &lx_ctl_buffers_schema, &buffers, text, sizeof(text)), 0);
 	assert_int_equal(buffers.total[LX_POOL_LARGE], LX_UNSET);
 }
 
@@ -139,7 +139,7 @@ static void test_levels(void **state)
 		struct message m;
 
 		begin(&m);
-		assert_int_equal(lx_schema_put(m.nlh, sizeof(m.buf), lx_control_nets.row, &ni,
+		assert_int_equal(lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_nets.row, &ni,
 					       cases[i].level),
 				 0);
 		finish(&m);
@@ -163,7 +163,7 @@ static void test_backup_given_nid(void **state)
 		if (given)
 			ni.given = ni.nid;
 		begin(&m);
-		assert_int_equal(lx_schema_put(m.nlh, sizeof(m.buf), lx_control_nets.row, &ni,
+		assert_int_equal(lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_nets.row, &ni,
 					       LX_LEVEL_BACKUP), 0);
 		finish(&m);
 		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 27), given);
@@ -188,7 +188,7 @@ static void test_names(void **state)
 
 		begin(&m);
 		assert_int_equal(
-			lx_schema_put(m.nlh, sizeof(m.buf), lx_control_lanes.row, &lane, 0), 0);
+			lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_lanes.row, &lane, 0), 0);
 		finish(&m);
 		assert_string_equal(lx_schema_text(lx_schema_find(m.attrs, m.len, 5)),
 				    cases[i].name);
@@ -202,12 +202,12 @@ static void test_no_room(void **state)
 	struct message m;
 	size_t full;
 
-	put(&m, lx_control_stats.row, &stats);
+	put(&m, lx_ctl_stats.row, &stats);
 	full = m.nlh->nlmsg_len;
 	for (size_t size = sizeof(struct nlmsghdr) + 4; size < full; size++) {
 		begin(&m);
 		assert_int_equal(
-			lx_schema_put(m.nlh, size, lx_control_stats.row, &stats, LX_LEVEL_OWN),
+			lx_schema_put(m.nlh, size, lx_ctl_stats.row, &stats, LX_LEVEL_OWN),
 			-EMSGSIZE);
 		assert_int_equal(m.nlh->nlmsg_len, sizeof(struct nlmsghdr) + 4);
 	}
@@ -232,21 +232,21 @@ static void check_numbers(const struct lx_schema *group, const struct lx_schema 
 	}
 }
 
-static const struct lx_control_object *const objects[] = {
-	&lx_control_nets,	 &lx_control_peers,	   &lx_control_routes,
-	&lx_control_udsps,	 &lx_control_recovery,	   &lx_control_conns,
-	&lx_control_pings,	 &lx_control_routing_info, &lx_control_stats,
-	&lx_control_tunables,	 &lx_control_events,	   &lx_control_statuses,
-	&lx_control_faults,	 &lx_control_selftests,	   &lx_control_answers,
-	&lx_control_columns,	 &lx_control_bpf,	   &lx_control_bpf_features,
-	&lx_control_bpf_sets,	 &lx_control_bpf_hooks,	   &lx_control_bpf_tables,
-	&lx_control_bpf_objects, &lx_control_streams,	   &lx_control_lanes,
-	&lx_control_traces,	 &lx_control_guards,	   &lx_control_bans,
-	&lx_control_prefixes,	 &lx_control_refusals
+static const struct lx_ctl_shown *const objects[] = {
+	&lx_ctl_nets,	 &lx_ctl_peers,	   &lx_ctl_routes,
+	&lx_ctl_udsps,	 &lx_ctl_recovery,	   &lx_ctl_conns,
+	&lx_ctl_pings,	 &lx_ctl_routing_info, &lx_ctl_stats,
+	&lx_ctl_tunables,	 &lx_ctl_events,	   &lx_ctl_statuses,
+	&lx_ctl_faults,	 &lx_ctl_selftests,	   &lx_ctl_answers,
+	&lx_ctl_columns,	 &lx_ctl_bpf,	   &lx_ctl_bpf_features,
+	&lx_ctl_bpf_sets,	 &lx_ctl_bpf_hooks,	   &lx_ctl_bpf_tables,
+	&lx_ctl_bpf_objects, &lx_ctl_streams,	   &lx_ctl_lanes,
+	&lx_ctl_traces,	 &lx_ctl_guards,	   &lx_ctl_bans,
+	&lx_ctl_prefixes,	 &lx_ctl_refusals
 };
 
 /* clang-format off */
-#define REQUEST(name) { "request " #name, &lx_control_##name##_schema }
+#define REQUEST(name) { "request " #name, &lx_ctl_##name##_schema }
 static const struct {
 	const char *name;
 	const struct lx_schema *schema;
@@ -310,7 +310,7 @@ static unsigned int missing_lines(const char *text, const char *other, const cha
 static void test_frozen_numbers(void **state)
 {
 	static char file[64 << 10];
-	FILE *in = fopen("tests/golden/control.numbers", "r");
+	FILE *in = fopen("tests/golden/ctl.numbers", "r");
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -325,7 +325,7 @@ static void test_frozen_numbers(void **state)
 	for (size_t i = 0; i < N_OF(requests); i++)
 		list_numbers(out, requests[i].name, requests[i].schema);
 	fclose(out);
-	assert_int_equal(missing_lines(text, file, "new, not yet in tests/golden/control.numbers") +
+	assert_int_equal(missing_lines(text, file, "new, not yet in tests/golden/ctl.numbers") +
 				 missing_lines(file, text, "gone, or has another number"),
 			 0);
 	free(text);
@@ -335,7 +335,7 @@ static void test_frozen_numbers(void **state)
 
 static void refuse(struct message *m, const struct lx_schema *schema, int error, const char *what)
 {
-	static struct lx_control_peer obj; /* the largest */
+	static struct lx_ctl_peer obj; /* the largest */
 	char text[200] = "";
 	int err;
 
@@ -352,56 +352,56 @@ static void test_refused(void **state)
 
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 1, "nonet");
-	refuse(&m, &lx_control_route_schema, -EINVAL, "net: \"nonet\" is not a net");
+	refuse(&m, &lx_ctl_route_schema, -EINVAL, "net: \"nonet\" is not a net");
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 2, "1.2.3@tcp");
-	refuse(&m, &lx_control_route_schema, -EINVAL, "is not a NID (10.0.0.1@tcp, ...)");
+	refuse(&m, &lx_ctl_route_schema, -EINVAL, "is not a NID (10.0.0.1@tcp, ...)");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 3, "abc"); /* no NUL */
-	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a string");
+	refuse(&m, &lx_ctl_route_schema, -EPROTO, "gateway: not a string");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 8, "10.0\0.1"); /* a NUL inside */
-	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a string");
+	refuse(&m, &lx_ctl_route_schema, -EPROTO, "gateway: not a string");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 0, "");
-	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a string");
+	refuse(&m, &lx_ctl_route_schema, -EPROTO, "gateway: not a string");
 	begin(&m);
 	mnl_attr_put_u32(m.nlh, 3, 1);
-	refuse(&m, &lx_control_route_schema, -EPROTO, "hop: not a number");
+	refuse(&m, &lx_ctl_route_schema, -EPROTO, "hop: not a number");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 3, 1ULL << 31);
-	refuse(&m, &lx_control_route_schema, -EINVAL, "hop: 2147483648 is not in 1..255");
+	refuse(&m, &lx_ctl_route_schema, -EINVAL, "hop: 2147483648 is not in 1..255");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 2, 2);
-	refuse(&m, &lx_control_peer_schema, -EINVAL, "Multi-Rail: 2 is not in 0..1");
+	refuse(&m, &lx_ctl_peer_schema, -EINVAL, "Multi-Rail: 2 is not in 0..1");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 99, 2);
-	refuse(&m, &lx_control_peer_schema, -EOPNOTSUPP, "unknown attribute 99");
+	refuse(&m, &lx_ctl_peer_schema, -EOPNOTSUPP, "unknown attribute 99");
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 6, "a_name_that_is_longer_than_any_tunable_has");
-	refuse(&m, &lx_control_show_schema, -EINVAL, "is too long");
+	refuse(&m, &lx_ctl_show_schema, -EINVAL, "is too long");
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 2, "*");
-	refuse(&m, &lx_control_route_schema, -EINVAL, "gateway: \"*\" is not a NID");
+	refuse(&m, &lx_ctl_route_schema, -EINVAL, "gateway: \"*\" is not a NID");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 3, 1);
 	mnl_attr_put_u64(m.nlh, 3, 2);
-	refuse(&m, &lx_control_route_schema, -EPROTO, "hop: given twice");
+	refuse(&m, &lx_ctl_route_schema, -EPROTO, "hop: given twice");
 	begin(&m);
 	nest = mnl_attr_nest_start(m.nlh, 4);
 	mnl_attr_nest_end(m.nlh, mnl_attr_nest_start(m.nlh, 1)); /* an NI without a NID */
 	mnl_attr_nest_end(m.nlh, nest);
-	refuse(&m, &lx_control_peer_schema, -EPROTO, "nid: missing");
+	refuse(&m, &lx_ctl_peer_schema, -EPROTO, "nid: missing");
 	begin(&m);
 	nest = mnl_attr_nest_start(m.nlh, 4);
-	for (int i = 0; i <= LX_CONTROL_NIDS_MAX; i++) {
+	for (int i = 0; i <= LX_CTL_NIDS_MAX; i++) {
 		struct nlattr *one = mnl_attr_nest_start(m.nlh, 1);
 
 		mnl_attr_put_strz(m.nlh, 1, "10.0.0.1@tcp");
 		mnl_attr_nest_end(m.nlh, one);
 	}
 	mnl_attr_nest_end(m.nlh, nest);
-	refuse(&m, &lx_control_peer_schema, -EINVAL, "peer ni: more than 128");
+	refuse(&m, &lx_ctl_peer_schema, -EINVAL, "peer ni: more than 128");
 }
 
 /* A valid message with any byte removed or changed is decoded or refused. */
@@ -409,7 +409,7 @@ static void test_refused(void **state)
 static const char *answer_to(const struct lx_schema *schema, const struct lx_field *f,
 			     int64_t value)
 {
-	static struct lx_control_peer obj; /* the largest */
+	static struct lx_ctl_peer obj; /* the largest */
 	static char text[200];
 	struct message m;
 
@@ -446,7 +446,7 @@ static void test_ranges(void **state)
 
 static void test_damaged(void **state)
 {
-	struct lx_control_peer *peer = calloc(1, sizeof(*peer)), *got = malloc(sizeof(*got));
+	struct lx_ctl_peer *peer = calloc(1, sizeof(*peer)), *got = malloc(sizeof(*got));
 	struct message m;
 	char text[200], *copy;
 
@@ -454,11 +454,11 @@ static void test_damaged(void **state)
 	peer->n_nids = 3;
 	for (int i = 0; i < 3; i++)
 		peer->nid[i] = nid_of("10.0.0.2@tcp");
-	put(&m, &lx_control_peer_schema, peer);
+	put(&m, &lx_ctl_peer_schema, peer);
 	for (size_t len = 0; len < m.len; len++) {
 		copy = malloc(len + 1); /* exact, so that a sanitizer detects reads beyond it */
 		memcpy(copy, m.attrs, len);
-		lx_schema_get(copy, len, &lx_control_peer_schema, got, text, sizeof(text));
+		lx_schema_get(copy, len, &lx_ctl_peer_schema, got, text, sizeof(text));
 		free(copy);
 	}
 	for (int i = 0; i < 20000; i++) {
@@ -466,8 +466,8 @@ static void test_damaged(void **state)
 		memcpy(copy, m.attrs, m.len);
 		for (int j = rnd_below(4); j >= 0; j--)
 			copy[rnd_below(m.len)] = rnd();
-		if (!lx_schema_get(copy, m.len, &lx_control_peer_schema, got, text, sizeof(text)))
-			assert_true(got->n_nids <= LX_CONTROL_NIDS_MAX);
+		if (!lx_schema_get(copy, m.len, &lx_ctl_peer_schema, got, text, sizeof(text)))
+			assert_true(got->n_nids <= LX_CTL_NIDS_MAX);
 		free(copy);
 	}
 	free(peer);
@@ -484,12 +484,12 @@ static void test_message_length(void **state)
 
 	for (size_t i = 0; i < N_OF(lengths); i++) {
 		nlh->nlmsg_len = lengths[i];
-		assert_null(lx_schema_message(buf, sizeof(buf), sizeof(struct lx_control_hdr)));
+		assert_null(lx_schema_message(buf, sizeof(buf), sizeof(struct lx_ctl_hdr)));
 	}
 	nlh->nlmsg_len = 20;
-	assert_ptr_equal(lx_schema_message(buf, 20, sizeof(struct lx_control_hdr)), buf);
+	assert_ptr_equal(lx_schema_message(buf, 20, sizeof(struct lx_ctl_hdr)), buf);
 	for (size_t len = 0; len < 20; len++)
-		assert_null(lx_schema_message(buf, len, sizeof(struct lx_control_hdr)));
+		assert_null(lx_schema_message(buf, len, sizeof(struct lx_ctl_hdr)));
 }
 
 /* ---- the socket's name ------------------------------------------------------------- */
@@ -503,31 +503,31 @@ static void test_instance(void **state)
 	unsetenv("LNETX_INSTANCE");
 	unsetenv("LNETX_RUNDIR");
 	for (size_t i = 0; i < N_OF(bad); i++)
-		assert_int_equal(lx_control_instance(bad[i], name, sizeof(name)), -EINVAL);
+		assert_int_equal(lx_ctl_instance(bad[i], name, sizeof(name)), -EINVAL);
 	memset(longest, 'x', sizeof(longest));
 	longest[LX_INSTANCE_TEXT] = '\0';
-	assert_int_equal(lx_control_instance(longest, name, sizeof(name)), -EINVAL);
+	assert_int_equal(lx_ctl_instance(longest, name, sizeof(name)), -EINVAL);
 	longest[LX_INSTANCE_TEXT - 1] = '\0';
-	assert_int_equal(lx_control_instance(longest, name, sizeof(name)), 0);
+	assert_int_equal(lx_ctl_instance(longest, name, sizeof(name)), 0);
 
-	assert_int_equal(lx_control_instance("router-1.a", name, sizeof(name)), 0);
-	assert_int_equal(lx_control_path(name, path, sizeof(path)), 0);
+	assert_int_equal(lx_ctl_instance("router-1.a", name, sizeof(name)), 0);
+	assert_int_equal(lx_ctl_path(name, path, sizeof(path)), 0);
 	assert_string_equal(path, "/run/lnetx/router-1.a.sock");
 
-	assert_int_equal(lx_control_instance(NULL, name, sizeof(name)), 0);
+	assert_int_equal(lx_ctl_instance(NULL, name, sizeof(name)), 0);
 	assert_int_equal(stat("/proc/self/ns/net", &st), 0);
 	snprintf(want, sizeof(want), "net-%lu", (unsigned long)st.st_ino);
 	assert_string_equal(name, want);
 
 	setenv("LNETX_INSTANCE", "from-env", 1);
-	assert_int_equal(lx_control_instance(NULL, name, sizeof(name)), 0);
+	assert_int_equal(lx_ctl_instance(NULL, name, sizeof(name)), 0);
 	assert_string_equal(name, "from-env");
-	assert_int_equal(lx_control_instance("given", name, sizeof(name)), 0);
+	assert_int_equal(lx_ctl_instance("given", name, sizeof(name)), 0);
 	assert_string_equal(name, "given");
 	setenv("LNETX_RUNDIR", "/tmp/x", 1);
-	assert_int_equal(lx_control_path(name, path, sizeof(path)), 0);
+	assert_int_equal(lx_ctl_path(name, path, sizeof(path)), 0);
 	assert_string_equal(path, "/tmp/x/given.sock");
-	assert_int_equal(lx_control_path(name, path, 10), -ENAMETOOLONG);
+	assert_int_equal(lx_ctl_path(name, path, 10), -ENAMETOOLONG);
 }
 
 int main(void)

@@ -7,21 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <internal/control.h>
+#include <internal/ctl.h>
 
 #include "../../user/ctl/codec.h"
 #include "../../user/ctl/row.h"
 #include "fuzz.h"
 
 static const struct lx_schema *const requests[] = {
-	&lx_control_show_schema,    &lx_control_net_schema,	&lx_control_set_schema,
-	&lx_control_route_schema,   &lx_control_peer_schema,	&lx_control_ping_schema,
-	&lx_control_routing_schema, &lx_control_buffers_schema, &lx_control_disconnect_schema,
-	&lx_control_value_schema,
+	&lx_ctl_show_schema,    &lx_ctl_net_schema,	&lx_ctl_set_schema,
+	&lx_ctl_route_schema,   &lx_ctl_peer_schema,	&lx_ctl_ping_schema,
+	&lx_ctl_routing_schema, &lx_ctl_buffers_schema, &lx_ctl_disconnect_schema,
+	&lx_ctl_value_schema,
 };
 
-static const struct lx_control_object *const objects[] = {
-	&lx_control_nets, &lx_control_peers, &lx_control_bpf, &lx_control_stats, &lx_control_udsps,
+static const struct lx_ctl_shown *const objects[] = {
+	&lx_ctl_nets, &lx_ctl_peers, &lx_ctl_bpf, &lx_ctl_stats, &lx_ctl_udsps,
 };
 
 /* Each value that there is can be read. */
@@ -32,7 +32,7 @@ static void walk(const struct lx_ctl_row *row)
 	while (lx_ctl_each(row, &v)) {
 		assert(v.type != LX_CTL_NONE);
 		if (v.type == LX_CTL_TEXT)
-			assert(strlen(v.text) < LX_CONTROL_PACKET);
+			assert(strlen(v.text) < LX_CTL_PACKET);
 		if (v.type == LX_CTL_MAP || v.type == LX_CTL_LIST)
 			walk(&v.inside);
 	}
@@ -40,7 +40,7 @@ static void walk(const struct lx_ctl_row *row)
 
 static void show(unsigned int n, const void *attrs, size_t len)
 {
-	const struct lx_control_object *o = objects[n % (sizeof(objects) / sizeof(objects[0]))];
+	const struct lx_ctl_shown *o = objects[n % (sizeof(objects) / sizeof(objects[0]))];
 	struct lx_ctl_row row;
 
 	lx_ctl_row_of(&row, o->group, o->row, attrs, len, LX_LEVEL_OWN);
@@ -50,7 +50,7 @@ static void show(unsigned int n, const void *attrs, size_t len)
 /* What was decoded can be encoded, and decodes to the same. */
 static void write_again(const struct lx_schema *schema, const void *obj)
 {
-	static _Alignas(8) char buf[2 * LX_CONTROL_PACKET];
+	static _Alignas(8) char buf[2 * LX_CTL_PACKET];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	void *again = malloc(schema->size);
 	char text[200];
@@ -58,10 +58,10 @@ static void write_again(const struct lx_schema *schema, const void *obj)
 	size_t len;
 	int err;
 
-	mnl_nlmsg_put_extra_header(nlh, sizeof(struct lx_control_hdr));
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct lx_ctl_hdr));
 	err = lx_schema_put(nlh, sizeof(buf), schema, obj, LX_LEVEL_OWN);
 	assert(!err);
-	attrs = lx_schema_attrs(nlh, sizeof(struct lx_control_hdr), &len);
+	attrs = lx_schema_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
 	err = lx_schema_get(attrs, len, schema, again, text, sizeof(text));
 	assert(!err);
 	assert(!memcmp(again, obj, schema->size));
@@ -77,14 +77,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	void *obj;
 	size_t len;
 
-	if (size < 1 + sizeof(*nlh) || size > LX_CONTROL_PACKET)
+	if (size < 1 + sizeof(*nlh) || size > LX_CTL_PACKET)
 		return 0;
 	schema = requests[data[0] % (sizeof(requests) / sizeof(requests[0]))];
 	nlh = malloc(size - 1);
 	memcpy(nlh, data + 1, size - 1);
 	obj = malloc(schema->size);
-	if (lx_schema_message(nlh, size - 1, sizeof(struct lx_control_hdr))) {
-		attrs = lx_schema_attrs(nlh, sizeof(struct lx_control_hdr), &len);
+	if (lx_schema_message(nlh, size - 1, sizeof(struct lx_ctl_hdr))) {
+		attrs = lx_schema_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
 		if (!lx_schema_get(attrs, len, schema, obj, text, sizeof(text)))
 			write_again(schema, obj);
 		show(data[0], attrs, len);

@@ -2,11 +2,11 @@
 /*
  * Messages between lnetxd and its clients.
  *
- * Transport: a SOCK_SEQPACKET unix socket (lx_control_path()). A request is one
+ * Transport: a SOCK_SEQPACKET unix socket (lx_ctl_path()). A request is one
  * packet with one message; a client sends the next one when the answer is complete.
  *
- *	struct nlmsghdr         type LX_CONTROL_TYPE, NLM_F_* flags, seq
- *	struct lx_control_hdr   command, version
+ *	struct nlmsghdr         type LX_CTL_TYPE, NLM_F_* flags, seq
+ *	struct lx_ctl_hdr   command, version
  *	attributes              struct nlattr; the command's schema says which
  *
  * Flags, as the reference's generic netlink family uses them (control.md 5):
@@ -14,21 +14,21 @@
  *
  * Answers carry the request's seq:
  *	dump:   messages of the object's schema with NLM_F_MULTI, many to a packet of
- *	        at most LX_CONTROL_PACKET bytes, then NLMSG_DONE (an int32_t: 0 or -errno)
+ *	        at most LX_CTL_PACKET bytes, then NLMSG_DONE (an int32_t: 0 or -errno)
  *	others: NLMSG_ERROR (struct nlmsgerr: 0 or -errno)
  * Before that, if the answer takes long and the request has NLM_F_ACK: NLMSG_NOOP, at once and then
- * every LX_CONTROL_ALIVE_MS, also between the rows of an endless dump.
- * In both, attributes LX_CONTROL_ERR_* follow the number: the reason for a failure, or
+ * every LX_CTL_ALIVE_MS, also between the rows of an endless dump.
+ * In both, attributes LX_CTL_ERR_* follow the number: the reason for a failure, or
  * further results.
  *
  * A dump has one row per message: an NI, a peer NI (with the fields of its peer),
  * and so on. Rows of one group are adjacent.
  *
  * Numbers are only ever added. A change that an older program would misread gets a
- * new LX_CONTROL_VERSION; each side refuses any version but its own.
+ * new LX_CTL_VERSION; each side refuses any version but its own.
  */
-#ifndef LNETX_CONTROL_H
-#define LNETX_CONTROL_H
+#ifndef LNETX_INTERNAL_CTL_H
+#define LNETX_INTERNAL_CTL_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,62 +37,62 @@
 #include <lnetx/conf.h>
 #include <lnetx/info.h>
 
-#define LX_CONTROL_VERSION 1
-#define LX_CONTROL_TYPE 0x6c78 /* "lx"; above the types netlink reserves */
-#define LX_CONTROL_PACKET (32u << 10)
-#define LX_CONTROL_ALIVE_MS 2000
-#define LX_CONTROL_RUNDIR "/run/lnetx"
+#define LX_CTL_VERSION 1
+#define LX_CTL_TYPE 0x6c78 /* "lx"; above the types netlink reserves */
+#define LX_CTL_PACKET (32u << 10)
+#define LX_CTL_ALIVE_MS 2000
+#define LX_CTL_RUNDIR "/run/lnetx"
 
-struct lx_control_hdr {
-	uint8_t command; /* enum lx_control_command */
+struct lx_ctl_hdr {
+	uint8_t command; /* enum lx_ctl_command */
 	uint8_t version;
 	uint16_t reserved; /* 0 */
 };
 
 /* Numbers below 32 are those of the reference (control.md 5). */
-enum lx_control_command {
-	LX_CONTROL_CONFIGURE =
+enum lx_ctl_command {
+	LX_CTL_CMD_CONFIGURE =
 		1, /* add: start (EXCL: without NIs, APPEND: large NIDs); del: stop */
-	LX_CONTROL_NETS = 2, /* show, add, del, change: struct lx_control_set */
-	LX_CONTROL_PEERS = 3, /* show, add, del, change: struct lx_control_set */
-	LX_CONTROL_ROUTES = 4, /* show, add, del */
-	LX_CONTROL_CONNS = 5, /* show, del: disconnect */
-	LX_CONTROL_PING = 6, /* show: ping; add: discover (EXCL: force) */
-	LX_CONTROL_UDSP = 9, /* show, add, del */
-	LX_CONTROL_RECOVERY = 11, /* show: who is below full health and pinged */
-	LX_CONTROL_FAULT = 12, /* show, add, del, change: counters to 0 */
-	LX_CONTROL_ROUTING = 13, /* show, change */
-	LX_CONTROL_BUFFERS = 14, /* change */
-	LX_CONTROL_STATS = 16, /* show, del: reset */
-	LX_CONTROL_TUNABLES = 32, /* show, change */
-	LX_CONTROL_MONITOR = 33, /* show: changes, until the client closes */
-	LX_CONTROL_STATUS = 34, /* show: the daemon itself */
-	LX_CONTROL_RELOAD = 35, /* change: read the configuration file again */
-	LX_CONTROL_BPF = 36, /* show: what is loaded and attached, what the kernel lacks */
-	LX_CONTROL_GUARD = 37, /* show, change */
-	LX_CONTROL_BANS = 38, /* show, add, del */
-	LX_CONTROL_PREFIXES = 39, /* show, add (also another action), del */
-	LX_CONTROL_STREAMS = 40, /* show: connections that the fast path receives on */
-	LX_CONTROL_LANES = 41, /* show: connections that it sends on */
-	LX_CONTROL_TRACE = 42, /* show: messages it sees, until the client closes */
-	LX_CONTROL_REFUSALS = 43, /* show: sources whose SYNs the guard dropped */
-	LX_CONTROL_SELFTEST = 44, /* show, change: struct lx_conf_selftest */
-	LX_CONTROL_ASK = 45, /* show: the reply of a selftest node: struct lx_control_ask */
-	LX_CONTROL_COLUMNS = 46, /* show: lines of the file @name of /proc/sys/lnet */
+	LX_CTL_CMD_NETS = 2, /* show, add, del, change: struct lx_ctl_set */
+	LX_CTL_CMD_PEERS = 3, /* show, add, del, change: struct lx_ctl_set */
+	LX_CTL_CMD_ROUTES = 4, /* show, add, del */
+	LX_CTL_CMD_CONNS = 5, /* show, del: disconnect */
+	LX_CTL_CMD_PING = 6, /* show: ping; add: discover (EXCL: force) */
+	LX_CTL_CMD_UDSP = 9, /* show, add, del */
+	LX_CTL_CMD_RECOVERY = 11, /* show: who is below full health and pinged */
+	LX_CTL_CMD_FAULT = 12, /* show, add, del, change: counters to 0 */
+	LX_CTL_CMD_ROUTING = 13, /* show, change */
+	LX_CTL_CMD_BUFFERS = 14, /* change */
+	LX_CTL_CMD_STATS = 16, /* show, del: reset */
+	LX_CTL_CMD_TUNABLES = 32, /* show, change */
+	LX_CTL_CMD_MONITOR = 33, /* show: changes, until the client closes */
+	LX_CTL_CMD_STATUS = 34, /* show: the daemon itself */
+	LX_CTL_CMD_RELOAD = 35, /* change: read the configuration file again */
+	LX_CTL_CMD_BPF = 36, /* show: what is loaded and attached, what the kernel lacks */
+	LX_CTL_CMD_GUARD = 37, /* show, change */
+	LX_CTL_CMD_BANS = 38, /* show, add, del */
+	LX_CTL_CMD_PREFIXES = 39, /* show, add (also another action), del */
+	LX_CTL_CMD_STREAMS = 40, /* show: connections that the fast path receives on */
+	LX_CTL_CMD_LANES = 41, /* show: connections that it sends on */
+	LX_CTL_CMD_TRACE = 42, /* show: messages it sees, until the client closes */
+	LX_CTL_CMD_REFUSALS = 43, /* show: sources whose SYNs the guard dropped */
+	LX_CTL_CMD_SELFTEST = 44, /* show, change: struct lx_conf_selftest */
+	LX_CTL_CMD_ASK = 45, /* show: the reply of a selftest node: struct lx_ctl_ask */
+	LX_CTL_CMD_COLUMNS = 46, /* show: lines of the file @name of /proc/sys/lnet */
 };
 
-enum lx_control_error_attr {
-	LX_CONTROL_ERR_TEXT = 1, /* string: what, why, what to do */
-	LX_CONTROL_ERR_OBJECT, /* string: which object: "net", "route", ... */
-	LX_CONTROL_ERR_COUNT, /* u64: number of objects affected, if not obvious */
+enum lx_ctl_error_attr {
+	LX_CTL_ERR_TEXT = 1, /* string: what, why, what to do */
+	LX_CTL_ERR_OBJECT, /* string: which object: "net", "route", ... */
+	LX_CTL_ERR_COUNT, /* u64: number of objects affected, if not obvious */
 };
 
 /* ---- requests ---------------------------------------------------------------------- */
 
-#define LX_CONTROL_NIDS_MAX 128 /* NIDs in a request */
+#define LX_CTL_NIDS_MAX 128 /* NIDs in a request */
 
 /* Filter of a show. */
-struct lx_control_show {
+struct lx_ctl_show {
 	uint32_t net; /* 0: any */
 	struct lx_nid nid; /* any: all */
 	struct lx_nid gateway;
@@ -104,86 +104,86 @@ struct lx_control_show {
 	int32_t index; /* of a selection policy; -1: any */
 };
 
-struct lx_control_lnd_value {
+struct lx_ctl_lnd_value {
 	char name[32];
 	int32_t value;
 };
 
-struct lx_control_net {
+struct lx_ctl_net {
 	struct lx_conf_ni ni; /* without lnd_tun */
 	uint32_t n_lnd;
-	struct lx_control_lnd_value lnd[LX_LND_TUNABLES_MAX];
+	struct lx_ctl_lnd_value lnd[LX_LND_TUNABLES_MAX];
 	bool check; /* add nothing: only say whether there is such an interface or address */
 };
 
 /* One setting of an NI (nid), of a net's NIs (net), or of all (neither); or of peers. */
-struct lx_control_set {
+struct lx_ctl_set {
 	uint32_t net;
 	struct lx_nid nid;
 	char name[32];
 	int64_t value;
 };
 
-struct lx_control_peer {
+struct lx_ctl_peer {
 	struct lx_nid primary;
 	bool multi_rail, lock_primary, force;
 	uint32_t n_nids;
-	struct lx_nid nid[LX_CONTROL_NIDS_MAX];
+	struct lx_nid nid[LX_CTL_NIDS_MAX];
 };
 
-struct lx_control_ping {
+struct lx_ctl_ping {
 	struct lx_nid nid, source; /* source any: the node chooses */
 	uint32_t timeout_ms; /* 0: as lx_ping() */
 };
 
-struct lx_control_udsp {
+struct lx_ctl_udsp {
 	int32_t index; /* LX_UNSET: all */
 };
 
 /* A rule; of a removal its kind, source and destination, or with @all its kind. */
-struct lx_control_fault {
+struct lx_ctl_fault {
 	struct lx_fault_rule rule;
 	bool all;
 };
 
-struct lx_control_routing {
+struct lx_ctl_routing {
 	int32_t enable;
 };
 
-struct lx_control_buffers {
+struct lx_ctl_buffers {
 	int64_t total[LX_POOLS]; /* LX_UNSET: leave alone */
 };
 
-struct lx_control_disconnect {
+struct lx_ctl_disconnect {
 	struct lx_nid nid; /* any: all peers */
 };
 
-struct lx_control_tunable_value {
+struct lx_ctl_tunable_value {
 	char module[8], name[40], value[24];
 };
 
-struct lx_control_guard { /* LX_UNSET: leave alone */
+struct lx_ctl_guard { /* LX_UNSET: leave alone */
 	int64_t rate, burst;
 	int64_t mode; /* enum lx_guard_mode */
 };
 
-struct lx_control_ban {
+struct lx_ctl_ban {
 	struct lx_nid nid;
 };
 
-struct lx_control_prefix {
+struct lx_ctl_prefix {
 	char prefix[LX_GUARD_PREFIX_TEXT];
 	uint32_t action; /* enum lx_guard_action; 0: remove */
 };
 
 /* Which messages to trace. */
-struct lx_control_filter {
+struct lx_ctl_filter {
 	struct lx_nid nid; /* as source or destination; any: all */
 	int64_t type; /* LX_MSG_*; LX_UNSET: all */
 };
 
 /* A console's request to a test node (selftest.md 3), which lnetxd sends for it. */
-struct lx_control_ask {
+struct lx_ctl_ask {
 	struct lx_nid nid; /* of the test node */
 	struct lx_nid console; /* with stamp: the session */
 	int64_t stamp;
@@ -197,11 +197,11 @@ struct lx_control_ask {
 	uint32_t test_service, loop, concurrency; /* test: brw or ping */
 	uint32_t rw, check, length, offset; /* test: of brw, in bytes */
 	uint32_t n_dests;
-	struct lx_nid dest[LX_CONTROL_NIDS_MAX];
+	struct lx_nid dest[LX_CTL_NIDS_MAX];
 };
 
 /* What it answers. */
-struct lx_control_answer {
+struct lx_ctl_answer {
 	struct lx_nid nid;
 	uint32_t status; /* 0 or a positive errno */
 	char name[32]; /* the session's, if another one is in the way */
@@ -217,25 +217,25 @@ struct lx_control_answer {
 
 /* ---- what is shown, beyond info.h -------------------------------------------------- */
 
-struct lx_control_tunable {
+struct lx_ctl_tunable {
 	const char *module, *name, *help;
 	char value[32], def[32], choices[96];
 	int64_t min, max;
 };
 
 /* Begins every record of a monitor or trace. */
-struct lx_control_mark {
+struct lx_ctl_mark {
 	int64_t time_us; /* wall clock */
 	uint64_t lost; /* records lost before this one because the client was too slow */
 };
 
-struct lx_control_event {
-	struct lx_control_mark mark;
+struct lx_ctl_event {
+	struct lx_ctl_mark mark;
 	struct lx_change change;
 };
 
-struct lx_control_trace {
-	struct lx_control_mark mark;
+struct lx_ctl_trace {
+	struct lx_ctl_mark mark;
 	uint32_t stream;
 	uint32_t type; /* LX_MSG_* */
 	struct lx_nid src, dst;
@@ -244,7 +244,7 @@ struct lx_control_trace {
 	const char *reason; /* for lane 0, else NULL */
 };
 
-struct lx_control_status {
+struct lx_ctl_status {
 	const char *version, *instance, *config;
 	int64_t pid, uptime_s;
 	bool configured;
@@ -258,11 +258,11 @@ struct lx_control_status {
 };
 
 /* A line of a file in /proc/sys/lnet, without its end. */
-struct lx_control_line {
+struct lx_ctl_line {
 	char text[256];
 };
 
-struct lx_control_selftest_info {
+struct lx_ctl_selftest_info {
 	struct lx_conf_selftest conf; /* with its defaults */
 	char session[32]; /* "": none */
 	struct lx_nid console; /* any: none */
@@ -291,51 +291,51 @@ struct lx_schema; /* user/schema/schema.h */
  * How an object is shown: one line of "yaml:" holds a list of groups, each with
  * rows below a key of its own; or, without @group, a list of rows.
  */
-struct lx_control_object {
+struct lx_ctl_shown {
 	const char *yaml; /* "net" */
 	const struct lx_schema *group;
 	const char *rows; /* "local NI(s)" */
 	const struct lx_schema *row;
 };
 
-extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_control_routes,
-	lx_control_udsps, lx_control_recovery, lx_control_conns, lx_control_pings,
-	lx_control_routing_info, lx_control_stats, lx_control_tunables, lx_control_events,
-	lx_control_statuses, lx_control_faults, lx_control_selftests,
-	lx_control_answers, lx_control_columns;
+extern const struct lx_ctl_shown lx_ctl_nets, lx_ctl_peers, lx_ctl_routes,
+	lx_ctl_udsps, lx_ctl_recovery, lx_ctl_conns, lx_ctl_pings,
+	lx_ctl_routing_info, lx_ctl_stats, lx_ctl_tunables, lx_ctl_events,
+	lx_ctl_statuses, lx_ctl_faults, lx_ctl_selftests,
+	lx_ctl_answers, lx_ctl_columns;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */
-extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
-	lx_control_bpf_hooks, lx_control_bpf_tables, lx_control_bpf_objects,
-	lx_control_streams, lx_control_lanes,
-	lx_control_traces, lx_control_guards, lx_control_bans, lx_control_prefixes,
-	lx_control_refusals;
+extern const struct lx_ctl_shown lx_ctl_bpf, lx_ctl_bpf_features, lx_ctl_bpf_sets,
+	lx_ctl_bpf_hooks, lx_ctl_bpf_tables, lx_ctl_bpf_objects,
+	lx_ctl_streams, lx_ctl_lanes,
+	lx_ctl_traces, lx_ctl_guards, lx_ctl_bans, lx_ctl_prefixes,
+	lx_ctl_refusals;
 
 /* Requests, named after the struct that they describe. */
-extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,
-	lx_control_route_schema, lx_control_peer_schema, lx_control_udsp_schema,
-	lx_control_udsp_del_schema, lx_control_ping_schema, lx_control_fault_schema,
-	lx_control_selftest_schema, lx_control_routing_schema, lx_control_buffers_schema,
-	lx_control_disconnect_schema, lx_control_value_schema, lx_control_guard_schema,
-	lx_control_ban_schema, lx_control_prefix_schema, lx_control_filter_schema,
-	lx_control_ask_schema, lx_control_nothing_schema, lx_control_ni_tunables;
+extern const struct lx_schema lx_ctl_show_schema, lx_ctl_net_schema, lx_ctl_set_schema,
+	lx_ctl_route_schema, lx_ctl_peer_schema, lx_ctl_udsp_schema,
+	lx_ctl_udsp_del_schema, lx_ctl_ping_schema, lx_ctl_fault_schema,
+	lx_ctl_selftest_schema, lx_ctl_routing_schema, lx_ctl_buffers_schema,
+	lx_ctl_disconnect_schema, lx_ctl_value_schema, lx_ctl_guard_schema,
+	lx_ctl_ban_schema, lx_ctl_prefix_schema, lx_ctl_filter_schema,
+	lx_ctl_ask_schema, lx_ctl_nothing_schema, lx_ctl_ni_tunables;
 
 /* ---- where the socket is ----------------------------------------------------------- */
 
 #define LX_INSTANCE_TEXT 64
 
 /**
- * lx_control_instance - the name of an instance
+ * lx_ctl_instance - the name of an instance
  * @name: as the user gave it, or NULL: $LNETX_INSTANCE, else "net-<inode>" of the
  *	caller's network namespace, so that each namespace has its own
  * Returns 0, -EINVAL: not [A-Za-z0-9_.-]+, or too long; -errno of /proc.
  */
-int lx_control_instance(const char *name, char *buf, size_t size);
+int lx_ctl_instance(const char *name, char *buf, size_t size);
 
-/* The directory of the sockets: $LNETX_RUNDIR or LX_CONTROL_RUNDIR. */
-const char *lx_control_rundir(void);
+/* The directory of the sockets: $LNETX_RUNDIR or LX_CTL_RUNDIR. */
+const char *lx_ctl_rundir(void);
 
 /* The instance's socket there. -ENAMETOOLONG. */
-int lx_control_path(const char *instance, char *buf, size_t size);
+int lx_ctl_path(const char *instance, char *buf, size_t size);
 
 #endif
