@@ -9,8 +9,8 @@
  *
  * The window is what our socket would take if all further bytes went to it: a message goes to a
  * lane only if the next hop has room for what its sender may send of it. It is limited to
- * LX_WINDOW_AHEAD beyond the framed bytes or, for a sender far away, to the lane's window. Its right
- * edge never shrinks.
+ * LX_WINDOW_AHEAD beyond the framed bytes or, for a sender far away, to the lane's window. Its
+ * right edge never shrinks.
  */
 #ifndef LX_BPF_ACK_H
 #define LX_BPF_ACK_H
@@ -31,8 +31,8 @@ struct lx_advertised {
 
 /*
  * How many bytes of an extent are done. Bytes on a lane that is gone will never arrive: the router
- * drops them as the slow path would, so they are done once they have been here. On a stored lane, the
- * daemon has what was stored.
+ * drops them as the slow path would, so they are done once they have been here. On a stored lane,
+ * the daemon has what was stored.
  */
 LX_INLINE __s64 lx_extent_done(struct lx_stream *s, const struct lx_extent *extent)
 {
@@ -415,8 +415,8 @@ static long lx_ack_build_once(__u32 i, void *arg)
 
 /*
  * A window is advertised in units, rounded up. Without a grant, the sender must not
- * get beyond its message: to make the edge exact, acknowledge a few bytes less. Not to a sender that
- * repeats them: after a loss it may send nothing else until they are acknowledged.
+ * get beyond its message: to make the edge exact, acknowledge a few bytes less. Not to a sender
+ * that repeats them: after a loss it may send nothing else until they are acknowledged.
  */
 LX_INLINE __u64 lx_held_ack(const struct lx_stream *s)
 {

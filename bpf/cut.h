@@ -247,7 +247,9 @@ LX_INLINE int lx_cut_done(struct __sk_buff *skb, enum lx_mark_kind kind, __u32 i
 	return LX_GO_ON;
 }
 
-/* Turns the packet into one with only w->fragment, which starts at w->data_at. Returns a verdict. */
+/*
+ * Turns the packet into one with only w->fragment, which starts at w->data_at. Returns a verdict.
+ */
 LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
 {
 	struct lx_stream *s = lx_stream_at(index);

@@ -7,9 +7,10 @@
  * last one, which may still grow. The last extent of an unframed stream has no end; when it becomes
  * too long, it is closed and a new one begins.
  *
- * Other readers hold nothing: a CPU that was interrupted may read an entry that is another message's
- * by now. So they ask afterwards whether the extent is still there (lx_extent_is_gone()). An entry is
- * reused only after the next one has been removed, too: if it is there, all that was read is its own.
+ * Other readers hold nothing: a CPU that was interrupted may read an entry that is another
+ * message's by now. So they ask afterwards whether the extent is still there (lx_extent_is_gone()).
+ * An entry is reused only after the next one has been removed, too: if it is there, all that was
+ * read is its own.
  */
 #ifndef LX_BPF_EXTENT_H
 #define LX_BPF_EXTENT_H
@@ -32,8 +33,8 @@ LX_INLINE int lx_extent_is_lane(const struct lx_extent *extent)
 }
 
 /*
- * Whether extent @count of a ring that ends at @tail has no end: the last one of an unframed stream.
- * One on a lane always has one: the stream is marked before its new extent becomes visible.
+ * Whether extent @count of a ring that ends at @tail has no end: the last one of an unframed
+ * stream. One on a lane always has one: the stream is marked before its new extent becomes visible.
  */
 LX_INLINE int lx_extent_is_open(struct lx_stream *s, __u32 count, __u32 tail)
 {

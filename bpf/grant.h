@@ -10,12 +10,12 @@
  *	NONE ─────────────────────────────────▶ WAITS, in the lane's queue
  *	  ▲                                       │ an ACK of the next hop has made room;
  *	  │ the next message is framed            ▼ or at once, if there is room
- *	  └──────────────────────────────────── GIVEN: the window opens for a message like the last one
+ *	  └───────────────────────────────── GIVEN: the window opens for a message like the last one
  *
- * The sender waits, with its data. One that does not use its grant may have nothing to send: as soon
- * as the lane has delivered what was before it, the next in the queue gets one beyond the maximum.
- * So what counts as late is what the lane does, not a time. The daemon does the same where no ACK
- * comes (user/fastpath/grant.c). A message that comes without a grant goes to the lane if
+ * The sender waits, with its data. One that does not use its grant may have nothing to send: as
+ * soon as the lane has delivered what was before it, the next in the queue gets one beyond the
+ * maximum. So what counts as late is what the lane does, not a time. The daemon does the same where
+ * no ACK comes (user/fastpath/grant.c). A message that comes without a grant goes to the lane if
  * there is room, or to lane 0.
  */
 #ifndef LX_BPF_GRANT_H
@@ -97,8 +97,8 @@ LX_INLINE void lx_grant_request(struct lx_stream *s, struct lx_lane *lane, __u32
 }
 
 /*
- * Gives the first in the queue its grant, inside the section that removes runs: if there is room, or
- * the lane is idle, as nobody uses those given. Returns the stream, or LX_LANE_OWNER: none.
+ * Gives the first in the queue its grant, inside the section that removes runs: if there is room,
+ * or the lane is idle, as nobody uses those given. Returns the stream, or LX_LANE_OWNER: none.
  */
 LX_INLINE __u32 lx_grant_next(struct lx_lane *lane, __u32 index, int *ret_more)
 {

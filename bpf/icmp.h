@@ -83,7 +83,10 @@ LX_INLINE __u32 lx_lane_quoted(const struct lx_lane *lane, __u32 seq)
 	if (lx_pos_before(pos, lane->una) ||
 	    !lx_pos_before(pos, lx_lane_next(lane->word, lane->una)))
 		return seq;
-	/* A part that the programs sent before the lane was stored may be beyond what the socket sent. */
+	/*
+	 * A part that the programs sent before the lane was stored may be beyond what the socket
+	 * sent.
+	 */
 	if (lane->state == LX_LANE_STORED)
 		return lx_seq_min(seq, lane->store_sent) - lane->store_shift;
 	return lane->base_seq - lane->shift;

@@ -153,8 +153,8 @@ LX_INLINE void lx_choice_offer(struct lx_choice *c, const struct lx_stream *s,
 }
 
 /*
- * Looks at the lane used last, then at the next hop's lanes. A stream with bytes on the former stays
- * there while it has room: a packet whose messages go different ways has to be cut.
+ * Looks at the lane used last, then at the next hop's lanes. A stream with bytes on the former
+ * stays there while it has room: a packet whose messages go different ways has to be cut.
  */
 static long lx_choose_lane(__u32 i, void *arg)
 {

@@ -2,10 +2,11 @@
 /*
  * Storing: what comes of the messages on a lane whose next hop does not take them (LX_LANE_STORED).
  *
- * A lane keeps no data: its senders do, who send nothing else meanwhile. So the daemon takes the data
- * over, and its own socket sends it (user/fastpath/store.c). A stream's bytes are stored in their order,
- * from the first one that is not acknowledged: "stored up to here" is all that has to be known of it.
- * What comes earlier, or while the ring is full, is dropped, and its sender sends it again.
+ * A lane keeps no data: its senders do, who send nothing else meanwhile. So the daemon takes the
+ * data over, and its own socket sends it (user/fastpath/store.c). A stream's bytes are stored in
+ * their order, from the first one that is not acknowledged: "stored up to here" is all that has to
+ * be known of it. What comes earlier, or while the ring is full, is dropped, and its sender sends
+ * it again.
  */
 #ifndef LX_BPF_STORE_H
 #define LX_BPF_STORE_H
@@ -59,8 +60,8 @@ LX_INLINE void lx_store_entered(struct __sk_buff *skb, struct lx_scratch *w, str
 /**
  * lx_store - store w->fragment, which is for a stored lane
  * @skb: has its payload at w->data_at
- * The caller answers the sender, which has its data still if it could not be stored. (Not done here:
- * the stack is small.)
+ * The caller answers the sender, which has its data still if it could not be stored. (Not done
+ * here: the stack is small.)
  */
 LX_GLOBAL int lx_store(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
 {

@@ -340,8 +340,9 @@ LX_GLOBAL int lx_seg_read_odd(struct __sk_buff *skb, struct lx_seg *g)
 	    LX_PACKET_TCP_FRAGMENT)
 		return 0;
 	g->family = skb->protocol == lx_be16(ETH_P_IP) ? LX_AF_INET : LX_AF_INET6;
-	if (g->family == LX_AF_INET ? !lx_seg_ip4_is_right(skb, g)
-				    : g->l3[0] >> 4 != 6 || lx_is_mapped(p.src) || lx_is_mapped(p.dst))
+	if (g->family == LX_AF_INET
+		    ? !lx_seg_ip4_is_right(skb, g)
+		    : g->l3[0] >> 4 != 6 || lx_is_mapped(p.src) || lx_is_mapped(p.dst))
 		return 0;
 	from = g->family == LX_AF_INET ? sizeof(g->ip4) : sizeof(g->ip6);
 	g->odd = (p.l4 > from ? LX_ODD_HEADERS : 0) | (p.fragment ? LX_ODD_FRAGMENT : 0);

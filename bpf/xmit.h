@@ -57,8 +57,8 @@ LX_INLINE int lx_xmit(struct __sk_buff *skb, __u32 ifindex)
 }
 
 /*
- * Through the pair, in the queue of this CPU, which also takes the packets off it: another's, of 256
- * packets, may be full while that CPU does something else.
+ * Through the pair, in the queue of this CPU, which also takes the packets off it: another's, of
+ * 256 packets, may be full while that CPU does something else.
  */
 LX_INLINE int lx_to_pair(struct __sk_buff *skb, __u32 mark, __u32 ifindex)
 {
@@ -309,7 +309,10 @@ LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_scratch *w, const str
 	return bpf_l4_csum_replace(skb, at, 0, pseudo, BPF_F_PSEUDO_HDR);
 }
 
-/* Whether a part for a lane that ends at @end does not go on to the next hop: the sender is answered. */
+/*
+ * Whether a part for a lane that ends at @end does not go on to the next hop: the sender is
+ * answered.
+ */
 LX_INLINE int lx_lane_keeps(const struct lx_lane *lane, __u64 end)
 {
 	return lx_lane_is_off(lane) || !lx_pos_before(lane->una, end);

@@ -136,7 +136,9 @@ enum lx_lane_state {
 	LX_LANE_DRAIN,  /* takes no new messages; those on it are completed */
 	LX_LANE_DEAD,   /* its connection is being closed */
 	LX_LANE_SOCKET, /* taken back: our own socket sends on it */
-	/* Takes no new messages; what comes of those on it is stored, and our own socket sends it. */
+	/*
+	 * Takes no new messages; what comes of those on it is stored, and our own socket sends it.
+	 */
 	LX_LANE_STORED,
 };
 
@@ -217,15 +219,17 @@ struct lx_lane {
 	__u32 run_begun[LX_LANE_RUNS]; /* B: when it began, in units of 2^LX_LANE_WAIT_SHIFT ns */
 	/* B, U: runs that were first after less than 2^i units; the daemon decays the counts */
 	__u32 waits[LX_LANE_WAITS];
-	__u64 shared_una; /* B: una when a message last went behind another stream's, or wanted to */
+	/* B: una when a message last went behind another stream's, or wanted to */
+	__u64 shared_una;
 	__u32 shared;     /* B: it has */
 	__u32 granted;    /* B: bytes of grants that are not used yet */
 	__u32 waiting_first, waiting_tail; /* B: of waiting[]; they count, and wrap */
 	__u32 grants;     /* B: counter */
-	/* While stored. What the socket has sent ends with this sequence number of the connection, ... */
+	/* While stored: what the socket has sent ends with this number of the connection, ... */
 	__u32 store_sent; /* B, U */
 	__u16 waiting[LX_LANE_WAITING]; /* B: streams that wait, plus 1; 0: being written */
-	__u32 store_shift; /* U: ... and the connection's sequence numbers minus those of the socket */
+	/* U: ... and the connection's sequence numbers minus those of the socket */
+	__u32 store_shift;
 	__u32 stores;     /* U: counter: how often it was stored */
 	__u64 stored;     /* U: counter: bytes */
 };
@@ -283,7 +287,8 @@ enum lx_grant {
 	LX_GRANT_NONE,  /* it needs no grant, or has used it */
 	LX_GRANT_WAITS,
 	LX_GRANT_GIVEN,
-	LX_GRANT_ENDING, /* the daemon has claimed it, to give it or to return its bytes to the lane */
+	/* the daemon has claimed it, to give it or to return its bytes to the lane */
+	LX_GRANT_ENDING,
 };
 
 /* Cookies of messages that have arrived; the daemon answers them. */
@@ -315,7 +320,7 @@ struct lx_stream {
 	__u64 kacked;        /* B: of these, bytes of the socket */
 	__u64 window_edge;   /* B: right edge of the window advertised to the peer */
 	__u64 arrived;       /* B: everything below has arrived here */
-	/* B: and this, beyond something missing; of several such ranges, the first. Or below arrived */
+	/* B: and this, beyond something missing; the first of such ranges. Or below arrived */
 	__u64 early_start, early_end;
 	__u64 now_ns;        /* B: when the last data packet arrived */
 	__u64 high;          /* B: highest stream position seen */
@@ -342,7 +347,8 @@ struct lx_stream {
 	__u64 advertised_ack, advertised_edge;
 	__u32 advertised_sack; /* a digest */
 	__u32 force;      /* send an ACK even without news */
-	__u64 progress_ns; /* B: when the acknowledged prefix last grew, or had something to wait for */
+	/* B: when the acknowledged prefix last grew, or had something to wait for */
+	__u64 progress_ns;
 	struct lx_tcp_ts tcp_ts;
 	__u64 asked_ns;   /* B: when a refused segment without data was last answered */
 	__u32 peer_acked; /* A, B: the peer's acknowledgement of what our socket sends */
@@ -377,12 +383,14 @@ struct lx_stream {
 	__u64 grant_una;  /* B, U: if given: the lane's una then */
 	__u32 limited;    /* B: its window ends with a message */
 	__u32 reserved;
-	__u64 begun_end;  /* B: end of the last message whose rest was still to come when it was framed, */
+	/* B: end of the last message whose rest was still to come when it was framed, */
+	__u64 begun_end;
 	__u64 begun_ns;   /* B: and since when it is; 0: it has arrived, and all those before it */
 	__u32 late;       /* B: messages that must arrive in time until one may begin on a lane */
 	__u32 storing;    /* B: a CPU is storing */
 	__u64 stored;     /* B: up to here, what is for stored lanes has been stored */
-	__u32 full;       /* B: in this packet, why lanes had no room: enum lx_lane0_reason; 0: they had */
+	/* B: in this packet, why lanes had no room: enum lx_lane0_reason; 0: they had */
+	__u32 full;
 	__u32 full_hop;   /* B: the next hop */
 	__u8 header[LX_HEADER_ROOM]; /* incomplete header of the next message */
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
@@ -432,7 +440,8 @@ LX_LAYOUT(struct lx_takeover, 16);
 enum lx_takeover_result {
 	LX_TAKEOVER_OK,
 	LX_TAKEOVER_NO_SOCKET,
-	LX_TAKEOVER_BUSY,  /* a lane's socket has bytes in flight, a stream's is receiving: try again */
+	/* a lane's socket has bytes in flight, a stream's is receiving: try again */
+	LX_TAKEOVER_BUSY,
 	LX_TAKEOVER_UNFIT, /* permanent; a stream's state says why */
 };
 

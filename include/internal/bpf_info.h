@@ -69,11 +69,14 @@ struct lx_bpf_info {
 	bool fastpath; /* false: lnetx bpf off, tunable tcp fastpath */
 	char pins[LX_BPF_PATH]; /* where maps and programs are pinned; "": nowhere */
 	char reason[LX_BPF_TEXT]; /* why not pinned, or a remark about it */
-	/* Why the fast path resegments packets, which takes longer than to cut them; "": it cuts. */
+	/*
+	 * Why the fast path resegments packets, which takes longer than to cut them; "": it cuts.
+	 */
 	char resegments[LX_BPF_TEXT];
 	uint64_t memory; /* of all objects */
 	uint64_t tx_dropped; /* by interfaces of the fast path, since its programs were attached */
-	uint64_t stores, stored_bytes; /* times that a next hop did not flow; what was stored then */
+	/* times that a next hop did not flow; what was stored then */
+	uint64_t stores, stored_bytes;
 	uint64_t n_removed; /* attachments and pins that others removed, since lnetxd started */
 	uint32_t n_missing; /* hooks without their program */
 	uint32_t n_features, n_sets, n_hooks, n_objects, n_tables;

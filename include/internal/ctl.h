@@ -211,7 +211,8 @@ struct lx_ctl_answer {
 	uint32_t rpc_errors, sent, rcvd, dropped, expired; /* RPCs, since the node started */
 	uint64_t bulk_get, bulk_put; /* bytes */
 	uint32_t running_ms; /* of the session */
-	uint32_t send_count, recv_count; /* LNet messages since the node started, and their bytes: */
+	/* LNet messages since the node started, and their bytes */
+	uint32_t send_count, recv_count;
 	uint64_t send_length, recv_length;
 };
 
@@ -252,7 +253,7 @@ struct lx_ctl_status {
 	bool priority; /* lnetxd comes before other processes */
 	uint64_t cpu_ms; /* CPU time of lnetxd */
 	uint64_t waited_ms; /* its threads were ready and waited for a CPU, all together */
-	uint64_t interrupts_ms; /* interrupts and softirqs of all CPUs of this machine, since its start */
+	uint64_t interrupts_ms; /* interrupts and softirqs of all CPUs, since the machine started */
 	int64_t clock_jump_s; /* the wall clock was set forward since the start; below 0: back */
 	char missing[400]; /* NIs of the file that wait for an interface, and why; "": none */
 };
@@ -298,27 +299,23 @@ struct lx_ctl_shown {
 	const struct lx_schema *row;
 };
 
-extern const struct lx_ctl_shown lx_ctl_nets, lx_ctl_peers, lx_ctl_routes,
-	lx_ctl_udsps, lx_ctl_recovery, lx_ctl_conns, lx_ctl_pings,
-	lx_ctl_routing_info, lx_ctl_stats, lx_ctl_tunables, lx_ctl_events,
-	lx_ctl_statuses, lx_ctl_faults, lx_ctl_selftests,
+extern const struct lx_ctl_shown lx_ctl_nets, lx_ctl_peers, lx_ctl_routes, lx_ctl_udsps,
+	lx_ctl_recovery, lx_ctl_conns, lx_ctl_pings, lx_ctl_routing_info, lx_ctl_stats,
+	lx_ctl_tunables, lx_ctl_events, lx_ctl_statuses, lx_ctl_faults, lx_ctl_selftests,
 	lx_ctl_answers, lx_ctl_columns;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */
-extern const struct lx_ctl_shown lx_ctl_bpf, lx_ctl_bpf_features, lx_ctl_bpf_sets,
-	lx_ctl_bpf_hooks, lx_ctl_bpf_tables, lx_ctl_bpf_objects,
-	lx_ctl_streams, lx_ctl_lanes,
-	lx_ctl_traces, lx_ctl_guards, lx_ctl_bans, lx_ctl_prefixes,
-	lx_ctl_refusals;
+extern const struct lx_ctl_shown lx_ctl_bpf, lx_ctl_bpf_features, lx_ctl_bpf_sets, lx_ctl_bpf_hooks,
+	lx_ctl_bpf_tables, lx_ctl_bpf_objects, lx_ctl_streams, lx_ctl_lanes, lx_ctl_traces,
+	lx_ctl_guards, lx_ctl_bans, lx_ctl_prefixes, lx_ctl_refusals;
 
 /* Requests, named after the struct that they describe. */
 extern const struct lx_schema lx_ctl_show_schema, lx_ctl_net_schema, lx_ctl_set_schema,
-	lx_ctl_route_schema, lx_ctl_peer_schema, lx_ctl_udsp_schema,
-	lx_ctl_udsp_del_schema, lx_ctl_ping_schema, lx_ctl_fault_schema,
-	lx_ctl_selftest_schema, lx_ctl_routing_schema, lx_ctl_buffers_schema,
-	lx_ctl_disconnect_schema, lx_ctl_value_schema, lx_ctl_guard_schema,
-	lx_ctl_ban_schema, lx_ctl_prefix_schema, lx_ctl_filter_schema,
-	lx_ctl_ask_schema, lx_ctl_nothing_schema, lx_ctl_ni_tunables;
+	lx_ctl_route_schema, lx_ctl_peer_schema, lx_ctl_udsp_schema, lx_ctl_udsp_del_schema,
+	lx_ctl_ping_schema, lx_ctl_fault_schema, lx_ctl_selftest_schema, lx_ctl_routing_schema,
+	lx_ctl_buffers_schema, lx_ctl_disconnect_schema, lx_ctl_value_schema, lx_ctl_guard_schema,
+	lx_ctl_ban_schema, lx_ctl_prefix_schema, lx_ctl_filter_schema, lx_ctl_ask_schema,
+	lx_ctl_nothing_schema, lx_ctl_ni_tunables;
 
 /* ---- where the socket is ----------------------------------------------------------- */
 

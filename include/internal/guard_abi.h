@@ -98,14 +98,15 @@ struct lx_guard_refusal {
 LX_LAYOUT(struct lx_guard_refusal, 24);
 
 /* Map "counters", per CPU: packets by verdict. Append only. */
-#define LX_GUARD_VERDICTS(X) \
-	X(OTHER, "other", "passed: not for the acceptor") \
-	X(ACCEPTED, "accepted", "passed: for the acceptor") \
-	X(UNPARSED, "unparsed", "passed: truncated headers, or too many to follow") \
-	X(BANNED, "banned", "dropped: the source is banned") \
-	X(UNPRIVILEGED, "unprivileged", "dropped: SYN from a source port above 1023, accept=secure") \
-	X(DENIED, "denied", "dropped: SYN from a denied prefix") \
-	X(RATE, "rate", "dropped: SYN beyond the rate of its source") \
+#define LX_GUARD_VERDICTS(X)                                                                       \
+	X(OTHER, "other", "passed: not for the acceptor")                                          \
+	X(ACCEPTED, "accepted", "passed: for the acceptor")                                        \
+	X(UNPARSED, "unparsed", "passed: truncated headers, or too many to follow")                \
+	X(BANNED, "banned", "dropped: the source is banned")                                       \
+	X(UNPRIVILEGED, "unprivileged",                                                            \
+	  "dropped: SYN from a source port above 1023, accept=secure")                             \
+	X(DENIED, "denied", "dropped: SYN from a denied prefix")                                   \
+	X(RATE, "rate", "dropped: SYN beyond the rate of its source")                              \
 	X(FRAGMENT, "fragment", "dropped: fragment for the acceptor that hides its TCP flags")
 
 enum lx_guard_verdict {

@@ -3,7 +3,8 @@
  * How the programs of the fast path and the daemon read and change what both of them do: credits,
  * the runs of a lane, extents, grants. One rule for both, and for tests.
  *
- * Compiles natively and for BPF. The layouts are in abi.h; docs/fastpath.md tells what they are for.
+ * Compiles natively and for BPF. The layouts are in abi.h; docs/fastpath.md tells what they are
+ * for.
  */
 #ifndef LNETX_LANES_H
 #define LNETX_LANES_H
@@ -32,7 +33,9 @@
 
 /* ---- credits -------------------------------------------------------------------------- */
 
-/* A run takes a credit. In this order, other CPUs may briefly see too many credits, never too few. */
+/*
+ * A run takes a credit. In this order, other CPUs may briefly see too many credits, never too few.
+ */
 LX_INLINE void lx_fp_peer_credit_take(struct lx_credit *credit)
 {
 	__s32 now, min;
@@ -136,8 +139,9 @@ LX_INLINE int lx_lane_is_shared(const struct lx_lane *lane)
 /* The stream whose bytes the next hop acknowledges next; LX_LANE_OWNER: none. */
 LX_INLINE __u32 lx_lane_first_stream(const struct lx_lane *lane)
 {
-	return lx_lane_busy(LX_READ(lane->word)) ? lx_lane_run_stream(lane, LX_READ(lane->run_first))
-						 : LX_LANE_OWNER;
+	return lx_lane_busy(LX_READ(lane->word))
+		       ? lx_lane_run_stream(lane, LX_READ(lane->run_first))
+		       : LX_LANE_OWNER;
 }
 
 /* Whether a stream has unacknowledged bytes on the lane. */
@@ -158,7 +162,10 @@ LX_INLINE int lx_lane_has(const struct lx_lane *lane, __u32 stream)
 	return 0;
 }
 
-/* Where a stream goes, or waits, that has had no lane to this next hop yet. LX_NO_LANE: it has none. */
+/*
+ * Where a stream goes, or waits, that has had no lane to this next hop yet. LX_NO_LANE: it has
+ * none.
+ */
 LX_INLINE __u32 lx_lane_preferred(const struct lx_fp_peer *next_hop, __u32 stream)
 {
 	__u32 n = LX_READ(next_hop->n_lanes);

@@ -392,7 +392,8 @@ void lx_o2ib_conn_fault(struct lx_o2ib_conn *conn, int error, const char *reason
 {
 	if (conn->closing)
 		return;
-	lx_warn("ni=%s peer=%s reason=\"%s\" action=\"connection closed; the next message opens a new one\"",
+	lx_warn("ni=%s peer=%s reason=\"%s\" action=\"connection closed; the next message opens a "
+		"new one\"",
 		lx_nid_str(&conn->net->ni->nid), lx_nid_str(&conn->nid), reason);
 	lx_o2ib_conn_close(conn, error, LX_HSTATUS_LOCAL_ERROR);
 }

@@ -180,7 +180,8 @@ static void dial_failed(struct lx_o2ib_peer *peer, int error)
 	peer->forget_at_ns = lx_o2ib_now(peer->net) + FORGET_S * LX_O2IB_SECOND;
 	if (may_warn(peer))
 		lx_warn("ni=%s peer=%s reason=\"cannot connect: %s\" failed=%u "
-			"action=\"messages to it fail, each tries again; no further line for %u s\"",
+			"action=\"messages to it fail, each tries again; no further line for %u "
+			"s\"",
 			lx_nid_str(&peer->net->ni->nid), lx_nid_str(&peer->nid), strerror(-error),
 			peer->failures, peer->warn_pause_s);
 	peer_reset(peer);
@@ -323,7 +324,8 @@ static bool peer_unused(const struct lx_o2ib_peer *peer)
 {
 	if (peer_in_use(peer) || peer->retry_at_ns || !lx_list_empty(&peer->waiting))
 		return false;
-	return !peer->failures || peer->net->closing || lx_o2ib_now(peer->net) >= peer->forget_at_ns;
+	return !peer->failures || peer->net->closing ||
+	       lx_o2ib_now(peer->net) >= peer->forget_at_ns;
 }
 
 void lx_o2ib_peers_sweep(struct lx_o2ib_net *net)
@@ -349,7 +351,8 @@ static int check_connack(const struct lx_o2ib_conn *conn, const struct lx_o2ib_m
 
 	if (m->type != LX_O2IB_CONNACK || m->version != conn->version)
 		return -EPROTO;
-	if (!p->queue_depth || p->queue_depth > conn->depth || (v1 && p->queue_depth != conn->depth))
+	if (!p->queue_depth || p->queue_depth > conn->depth ||
+	    (v1 && p->queue_depth != conn->depth))
 		return -EPROTO;
 	if (!p->max_frags || p->max_frags > conn->max_frags || p->max_msg_size > LX_O2IB_MSG_MAX)
 		return -EPROTO;
@@ -376,8 +379,9 @@ void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t
 	if (!r)
 		r = check_connack(conn, &m);
 	if (r) {
-		lx_o2ib_conn_fault(conn, r, r == -ESTALE ? "CONNACK for another node or incarnation" :
-							   "malformed or unacceptable CONNACK");
+		lx_o2ib_conn_fault(conn, r,
+				   r == -ESTALE ? "CONNACK for another node or incarnation"
+						: "malformed or unacceptable CONNACK");
 		return;
 	}
 	conn->peer_incarnation = m.src_incarnation;

@@ -50,8 +50,8 @@ static int check_hdr(const struct lx_o2ib_conn *conn, const struct lx_o2ib_msg *
 	case LX_O2IB_GET_REQ:
 		return m->hdr.type == LX_MSG_GET ? 0 : -EPROTO;
 	default:
-		return carries && m->hdr.payload_length > m->nob - lx_o2ib_nob(m->type, 0) ? -EPROTO :
-											     0;
+		return carries && m->hdr.payload_length > m->nob - lx_o2ib_nob(m->type, 0) ? -EPROTO
+											   : 0;
 	}
 }
 

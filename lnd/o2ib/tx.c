@@ -202,7 +202,8 @@ static size_t plan_one(struct lx_o2ib_tx *tx, struct iovec *piece, unsigned int 
 		size_t len = p->iov_len < room - done ? p->iov_len : room - done;
 
 		write->sge[write->n_sge++] =
-			(struct lx_o2ib_sge){ p->iov_base, len, lx_o2ib_reg_mr(tx->reg[*at])->lkey };
+			(struct lx_o2ib_sge){ p->iov_base, len,
+					      lx_o2ib_reg_mr(tx->reg[*at])->lkey };
 		p->iov_base = (char *)p->iov_base + len;
 		p->iov_len -= len;
 		done += len;

@@ -338,7 +338,8 @@ static int resolve_route(struct lx_o2ib_link *link)
 	uint8_t value = tos;
 
 	if (tos >= 0)
-		rdma_set_option(link->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &value, sizeof(value));
+		rdma_set_option(link->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &value,
+				sizeof(value));
 	return rdma_resolve_route(link->id, RESOLVE_MS) ? -errno : 0;
 }
 

@@ -226,7 +226,8 @@ static void tell_version(struct lx_sock_conn *conn)
 
 	lx_proto_acc_version(&answer);
 	if (send(conn->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		lx_debug("address=%s reason=\"cannot send our version\"", lx_addr_str(&conn->remote));
+		lx_debug("address=%s reason=\"cannot send our version\"",
+			 lx_addr_str(&conn->remote));
 	refuse(conn, -EPROTO, "acceptor request of unknown version");
 }
 
@@ -475,8 +476,9 @@ static int listen_on(struct lx_sock_net *net, uint16_t port, const char *otherwi
 			lx_err("nid=%s listener=%s reason=\"%s\" action=\"%s%s\"",
 			       lx_nid_str(&net->ni->nid), lx_addr_str(&addr), strerror(-r),
 			       otherwise,
-			       r == -EACCES ? "; give it CAP_NET_BIND_SERVICE or another accept_port"
-					    : "");
+			       r == -EACCES
+				       ? "; give it CAP_NET_BIND_SERVICE or another accept_port"
+				       : "");
 		return r;
 	}
 	listener->host = net->host;

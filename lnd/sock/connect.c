@@ -89,7 +89,8 @@ static const char *next_step(enum lx_down_why why)
 	if (why == LX_DOWN_UNPRIVILEGED)
 		return " next=\"give this process CAP_NET_BIND_SERVICE, or set accept=all there\"";
 	if (why == LX_DOWN_HUNG_UP)
-		return " next=\"there: has it this NID, or one on another net; what does its log say?\"";
+		return " next=\"there: has it this NID, or one on another net; what does its log "
+		       "say?\"";
 	return "";
 }
 

@@ -426,7 +426,8 @@ struct lx_sock_peer {
 	union lx_addr addr;   /* where it would be dialled; port 0 */
 	unsigned int version; /* 0: none agreed */
 	uint64_t incarnation;
-	uint64_t doubted_ns; /* since when its connections are asked if they live; 0: they are not */
+	/* since when its connections are asked if they live; 0: they are not */
+	uint64_t doubted_ns;
 	struct lx_list conns;
 	struct lx_list waiting; /* txs without a connection */
 	unsigned int n_noops;   /* of these, NOOPs */

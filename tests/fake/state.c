@@ -276,8 +276,8 @@ static void load_routing(struct fake_state *s, yaml_node_t *list)
 	FOR_EACH_ITEM (i, list) {
 		yaml_node_t *pools = value_of(node_at(*i), "cpt[0]");
 
-		load_struct(lx_ctl_routing_info.row, pools ? pools : node_at(*i), &s->routing,
-			    NULL, NULL);
+		load_struct(lx_ctl_routing_info.row, pools ? pools : node_at(*i), &s->routing, NULL,
+			    NULL);
 	}
 }
 
@@ -291,7 +291,9 @@ static void load_globals(struct lx_node *node, yaml_node_t *map)
 			DIE("unknown global %s", text_of(node_at(p->key)));
 		if (g->tunable)
 			lx_tunable_write(node, "lnet", g->tunable,
-					 !g->inverse ? value : atoi(value) ? "0" : "1");
+					 !g->inverse   ? value
+					 : atoi(value) ? "0"
+						       : "1");
 	}
 }
 

@@ -14,8 +14,8 @@
 #include "fuzz.h"
 
 static const struct lx_schema *const requests[] = {
-	&lx_ctl_show_schema,    &lx_ctl_net_schema,	&lx_ctl_set_schema,
-	&lx_ctl_route_schema,   &lx_ctl_peer_schema,	&lx_ctl_ping_schema,
+	&lx_ctl_show_schema,	&lx_ctl_net_schema,	&lx_ctl_set_schema,
+	&lx_ctl_route_schema,	&lx_ctl_peer_schema,	&lx_ctl_ping_schema,
 	&lx_ctl_routing_schema, &lx_ctl_buffers_schema, &lx_ctl_disconnect_schema,
 	&lx_ctl_value_schema,
 };

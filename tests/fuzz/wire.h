@@ -35,7 +35,7 @@ struct wire {
 	bool at_once;  /* sends and receives complete within the call */
 	bool closing;  /* nothing arrives any more, and sends fail */
 	struct lx_list out; /* of wire_out: sent, not finalized */
-	struct lx_list rx;  /* of wire_rx: parsed, not finalized */
+	struct lx_list rx; /* of wire_rx: parsed, not finalized */
 	struct lx_hdr asked[WIRE_ASKED]; /* latest requests sent */
 	unsigned int n_asked;
 };

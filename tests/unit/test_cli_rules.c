@@ -40,7 +40,8 @@ static void test_fault(void **state)
 	ok("lnetx fault add delay to 10.0.0.2@tcp latency 500ms rate 3");
 	assert_non_null(strstr(expect(0, "lnetx net show")->err, "2 rules of fault injection are"));
 	fails(2, "lnetx fault add delay to 10.0.0.2@tcp", "latency");
-	fails(2, "lnetx fault add drop latency 5x", "latency \"5x\": 0.001s to 2147483s is expected");
+	fails(2, "lnetx fault add drop latency 5x",
+	      "latency \"5x\": 0.001s to 2147483s is expected");
 	fails(2, "lnetx fault add drop interval 999ms", "interval \"999ms\": 1s to ");
 	fails(2, "lnetx fault add drop rate 2 interval 3s", "not both");
 	fails(2, "lnetx fault add drop from 10.0.0.1", "Invalid NID");

@@ -15,13 +15,18 @@ static void test_words(void **state)
 	      "more than 128 NIDs");
 	fails(2, "lnetx selftest run from x@y to 10.0.0.3@tcp1", "not a NID");
 	static const char *const bad[][2] = {
-		{ "size 3", "size \"3\"" },   { "size 2m", "size \"2m\"" },
-		{ "--size 4k,x", "size \"x\"" }, { "time 0", "time \"0\"" },
-		{ "time 25h", "time \"25h\": 1s to 86400s" }, { "check half", "check \"half\"" },
-		{ "read --ping", "give one of" }, { "ping size 4k", "a ping has no size" },
-		{ "size ''", "size \"\": " }, { "--size ,", "size \",\": " },
-		{ "concurrency 0", "not in 1..1024" }, { "size 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8",
-							 "more than 16" },
+		{ "size 3", "size \"3\"" },
+		{ "size 2m", "size \"2m\"" },
+		{ "--size 4k,x", "size \"x\"" },
+		{ "time 0", "time \"0\"" },
+		{ "time 25h", "time \"25h\": 1s to 86400s" },
+		{ "check half", "check \"half\"" },
+		{ "read --ping", "give one of" },
+		{ "ping size 4k", "a ping has no size" },
+		{ "size ''", "size \"\": " },
+		{ "--size ,", "size \",\": " },
+		{ "concurrency 0", "not in 1..1024" },
+		{ "size 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8", "more than 16" },
 	};
 	for (size_t i = 0; i < N_OF(bad); i++) {
 		char line[200];

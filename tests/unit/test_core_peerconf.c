@@ -6,7 +6,10 @@ static void configured_peer_stays(void **state)
 {
 	struct lx_nid extra = nid("10.9.0.2@tcp9");
 	const struct lx_conf_peer conf = {
-		.primary = nid("10.0.0.2@tcp"), .multi_rail = true, .nid = &extra, .n_nids = 1,
+		.primary = nid("10.0.0.2@tcp"),
+		.multi_rail = true,
+		.nid = &extra,
+		.n_nids = 1,
 	};
 	struct outcome o;
 
@@ -16,23 +19,32 @@ static void configured_peer_stays(void **state)
 	assert_int_equal(peer_of(a, "10.9.0.2@tcp9")->state & LX_PEER_CONFIGURED,
 			 LX_PEER_CONFIGURED);
 	/* A configured NID belongs to one peer. */
-	assert_int_equal(lx_peerconf_add(a->core, &(struct lx_conf_peer){
-		.primary = extra, .multi_rail = true }), -EEXIST);
-	assert_int_equal(lx_peerconf_del(a->core, &(struct lx_conf_peer){
-		.primary = conf.primary, .nid = &extra, .n_nids = 1 }, false), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &(struct lx_conf_peer){ .primary = extra,
+									  .multi_rail = true }),
+			 -EEXIST);
+	assert_int_equal(lx_peerconf_del(a->core,
+					 &(struct lx_conf_peer){ .primary = conf.primary,
+								 .nid = &extra,
+								 .n_nids = 1 },
+					 false),
+			 0);
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
-	assert_int_equal(lx_peerconf_del(a->core, &(struct lx_conf_peer){
-		.primary = conf.primary }, false), 0);
+	assert_int_equal(
+		lx_peerconf_del(a->core, &(struct lx_conf_peer){ .primary = conf.primary }, false),
+		0);
 	assert_null(peer_of(a, "10.0.0.2@tcp"));
-	assert_int_equal(lx_peerconf_del(a->core, &(struct lx_conf_peer){
-		.primary = conf.primary }, false), -ENOENT);
+	assert_int_equal(
+		lx_peerconf_del(a->core, &(struct lx_conf_peer){ .primary = conf.primary }, false),
+		-ENOENT);
 }
 
 static int unconfigure(const char *primary, const char *one, bool force)
 {
 	struct lx_nid n = nid(one ? one : primary);
 	const struct lx_conf_peer conf = {
-		.primary = nid(primary), .nid = &n, .n_nids = one ? 1 : 0,
+		.primary = nid(primary),
+		.nid = &n,
+		.n_nids = one ? 1 : 0,
 	};
 
 	return lx_peerconf_del(a->core, &conf, force);
@@ -42,7 +54,10 @@ static void configured_peer_goes(void **state)
 {
 	struct lx_nid extra = nid("10.9.0.2@tcp9");
 	struct lx_conf_peer conf = {
-		.primary = nid("10.9.0.1@tcp9"), .multi_rail = true, .nid = &extra, .n_nids = 1,
+		.primary = nid("10.9.0.1@tcp9"),
+		.multi_rail = true,
+		.nid = &extra,
+		.n_nids = 1,
 	};
 
 	/* Found by its primary NID only; deleted with all its NIDs. */
@@ -76,7 +91,10 @@ static void gateway_is_not_configured(void **state)
 		{ .primary = far, .multi_rail = true },
 	};
 	const struct lx_conf_peer first = {
-		.primary = nid("10.0.0.2@tcp"), .multi_rail = true, .nid = &far, .n_nids = 1,
+		.primary = nid("10.0.0.2@tcp"),
+		.multi_rail = true,
+		.nid = &far,
+		.n_nids = 1,
 	};
 
 	add_route(a, "tcp1", "10.0.0.2@tcp", LX_UNSET, 0);
@@ -117,8 +135,9 @@ static void lo_is_always_a_peer(void **state)
 {
 	struct lx_nid lo = lx_nid_lo;
 	const struct lx_conf_peer self = { .primary = lx_nid_lo, .multi_rail = true };
-	const struct lx_conf_peer other = { .primary = nid("10.0.0.9@tcp"), .multi_rail = true,
-					    .nid = &lo, .n_nids = 1 };
+	const struct lx_conf_peer other = {
+		.primary = nid("10.0.0.9@tcp"), .multi_rail = true, .nid = &lo, .n_nids = 1
+	};
 
 	assert_int_equal(lx_peerconf_add(b->core, &self), 0);
 	assert_int_equal(lx_peerconf_add(b->core, &other), -EINVAL);
@@ -234,10 +253,15 @@ static void own_nid_leaves_its_peer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(configured_peer_stays), T(configured_peer_goes), T(gateway_is_not_configured),
-		T(configuring_starts_over), T(lo_is_always_a_peer),
-		T(other_nids_on_lo_are_nobodys), T(discovery_of_lo_without_a_way_in),
-		T(own_nids_are_a_peer), T(own_nid_leaves_its_peer),
+		T(configured_peer_stays),
+		T(configured_peer_goes),
+		T(gateway_is_not_configured),
+		T(configuring_starts_over),
+		T(lo_is_always_a_peer),
+		T(other_nids_on_lo_are_nobodys),
+		T(discovery_of_lo_without_a_way_in),
+		T(own_nids_are_a_peer),
+		T(own_nid_leaves_its_peer),
 	};
 
 	rnd_init();

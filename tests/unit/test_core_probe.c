@@ -21,8 +21,7 @@ static void ping_goes_from_its_source(void **state)
 	struct outcome o;
 
 	assert_int_equal(ping_from(b, "10.0.0.2@tcp", "10.0.0.1@tcp", 1000).status, 0);
-	assert_int_equal(ping_from(b, "10.1.0.2@tcp1", "10.0.0.1@tcp", 1000).status,
-			 -EHOSTUNREACH);
+	assert_int_equal(ping_from(b, "10.1.0.2@tcp1", "10.0.0.1@tcp", 1000).status, -EHOSTUNREACH);
 	assert_int_equal(ping_from(b, "0@lo", "10.0.0.1@tcp", 1000).status, -EHOSTUNREACH);
 	assert_int_equal(lx_probe_ping(b->core, &target, &stranger, 1000, outcome_set, &o),
 			 -EINVAL);
@@ -30,8 +29,7 @@ static void ping_goes_from_its_source(void **state)
 	assert_int_equal(ping_from(b, "10.0.0.2@tcp", "10.0.0.2@tcp", 1000).status, 0);
 	assert_int_equal(ping_from(b, "10.0.0.2@tcp", "0@lo", 1000).status, 0);
 	assert_int_equal(ping_from(b, "0@lo", "0@lo", 1000).status, 0);
-	assert_int_equal(ping_from(b, "10.1.0.2@tcp1", "10.0.0.2@tcp", 1000).status,
-			 -EHOSTUNREACH);
+	assert_int_equal(ping_from(b, "10.1.0.2@tcp1", "10.0.0.2@tcp", 1000).status, -EHOSTUNREACH);
 	assert_int_equal(ping_from(b, "0@lo", "10.0.0.2@tcp", 1000).status, -EHOSTUNREACH);
 }
 
@@ -117,8 +115,9 @@ static void ping_grows_its_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(ping_answers), T(ping_goes_from_its_source), T(ping_ends_in_time),
-		T(ping_waits_for_the_reason), T(ping_ends_in_its_time), T(ping_grows_its_buffer),
+		T(ping_answers),	  T(ping_goes_from_its_source),
+		T(ping_ends_in_time),	  T(ping_waits_for_the_reason),
+		T(ping_ends_in_its_time), T(ping_grows_its_buffer),
 	};
 
 	rnd_init();

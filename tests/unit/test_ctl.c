@@ -416,8 +416,7 @@ static void walk(const struct lx_ctl_row *r, unsigned int depth)
 static void test_mutated_rows(void **state)
 {
 	static const struct lx_ctl_shown *const objects[] = {
-		&lx_ctl_nets, &lx_ctl_peers, &lx_ctl_bpf, &lx_ctl_stats,
-		&lx_ctl_udsps,
+		&lx_ctl_nets, &lx_ctl_peers, &lx_ctl_bpf, &lx_ctl_stats, &lx_ctl_udsps,
 	};
 	static const char *const lnd_names[] = { "conns_per_peer", "tos", NULL };
 	struct lx_ni_info ni = { .ifname = "eth0", .lnd_tunable_names = lnd_names,

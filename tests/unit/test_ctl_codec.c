@@ -99,20 +99,18 @@ static void test_defaults(void **state)
 	struct lx_ctl_buffers buffers;
 	char text[200];
 
-	assert_int_equal(lx_schema_get("", 0, &lx_ctl_show_schema, &show, text, sizeof(text)),
-			 0);
+	assert_int_equal(lx_schema_get("", 0, &lx_ctl_show_schema, &show, text, sizeof(text)), 0);
 	assert_int_equal(show.net, LX_NET_U32_ANY);
 	assert_true(lx_nid_eq(&show.gateway, &lx_nid_any));
 	assert_int_equal(show.hop, LX_UNSET);
 	assert_int_equal(show.level, 0);
-	assert_int_equal(lx_schema_get("", 0, &lx_ctl_route_schema, &route, text, sizeof(text)),
-			 0);
+	assert_int_equal(lx_schema_get("", 0, &lx_ctl_route_schema, &route, text, sizeof(text)), 0);
 	assert_int_equal(route.priority, LX_UNSET);
 	assert_int_equal(lx_schema_get("", 0, &lx_ctl_net_schema, &net, text, sizeof(text)), 0);
 	assert_int_equal(net.ni.tun.credits, LX_UNSET);
 	assert_int_equal(net.n_lnd, 0);
-	assert_int_equal(
-		lx_schema_get("", 0, &lx_ctl_buffers_schema, &buffers, text, sizeof(text)), 0);
+	assert_int_equal(lx_schema_get("", 0, &lx_ctl_buffers_schema, &buffers, text, sizeof(text)),
+			 0);
 	assert_int_equal(buffers.total[LX_POOL_LARGE], LX_UNSET);
 }
 
@@ -139,9 +137,9 @@ static void test_levels(void **state)
 		struct message m;
 
 		begin(&m);
-		assert_int_equal(lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_nets.row, &ni,
-					       cases[i].level),
-				 0);
+		assert_int_equal(
+			lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_nets.row, &ni, cases[i].level),
+			0);
 		finish(&m);
 		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 2), cases[i].nid);
 		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 5), cases[i].stats);
@@ -163,8 +161,9 @@ static void test_backup_given_nid(void **state)
 		if (given)
 			ni.given = ni.nid;
 		begin(&m);
-		assert_int_equal(lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_nets.row, &ni,
-					       LX_LEVEL_BACKUP), 0);
+		assert_int_equal(
+			lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_nets.row, &ni, LX_LEVEL_BACKUP),
+			0);
 		finish(&m);
 		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 27), given);
 	}
@@ -177,9 +176,9 @@ static void test_names(void **state)
 		uint32_t state;
 		const char *name;
 	} cases[] = {
-		{ LX_LANE_SHOWN_IDLE, "idle" },	    { LX_LANE_SHOWN_BUSY, "busy" },
-		{ LX_LANE_SHOWN_DRAIN, "drain" },   { LX_LANE_SHOWN_SOCKET, "socket" },
-		{ LX_LANE_SHOWN_DEAD, "dead" },	    { LX_LANE_SHOWN_COUNT, "?" },
+		{ LX_LANE_SHOWN_IDLE, "idle" },	  { LX_LANE_SHOWN_BUSY, "busy" },
+		{ LX_LANE_SHOWN_DRAIN, "drain" }, { LX_LANE_SHOWN_SOCKET, "socket" },
+		{ LX_LANE_SHOWN_DEAD, "dead" },	  { LX_LANE_SHOWN_COUNT, "?" },
 	};
 
 	for (size_t i = 0; i < N_OF(cases); i++) {
@@ -187,8 +186,8 @@ static void test_names(void **state)
 		struct message m;
 
 		begin(&m);
-		assert_int_equal(
-			lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_lanes.row, &lane, 0), 0);
+		assert_int_equal(lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_lanes.row, &lane, 0),
+				 0);
 		finish(&m);
 		assert_string_equal(lx_schema_text(lx_schema_find(m.attrs, m.len, 5)),
 				    cases[i].name);
@@ -206,9 +205,8 @@ static void test_no_room(void **state)
 	full = m.nlh->nlmsg_len;
 	for (size_t size = sizeof(struct nlmsghdr) + 4; size < full; size++) {
 		begin(&m);
-		assert_int_equal(
-			lx_schema_put(m.nlh, size, lx_ctl_stats.row, &stats, LX_LEVEL_OWN),
-			-EMSGSIZE);
+		assert_int_equal(lx_schema_put(m.nlh, size, lx_ctl_stats.row, &stats, LX_LEVEL_OWN),
+				 -EMSGSIZE);
 		assert_int_equal(m.nlh->nlmsg_len, sizeof(struct nlmsghdr) + 4);
 	}
 }
@@ -233,16 +231,14 @@ static void check_numbers(const struct lx_schema *group, const struct lx_schema 
 }
 
 static const struct lx_ctl_shown *const objects[] = {
-	&lx_ctl_nets,	 &lx_ctl_peers,	   &lx_ctl_routes,
-	&lx_ctl_udsps,	 &lx_ctl_recovery,	   &lx_ctl_conns,
-	&lx_ctl_pings,	 &lx_ctl_routing_info, &lx_ctl_stats,
-	&lx_ctl_tunables,	 &lx_ctl_events,	   &lx_ctl_statuses,
-	&lx_ctl_faults,	 &lx_ctl_selftests,	   &lx_ctl_answers,
-	&lx_ctl_columns,	 &lx_ctl_bpf,	   &lx_ctl_bpf_features,
-	&lx_ctl_bpf_sets,	 &lx_ctl_bpf_hooks,	   &lx_ctl_bpf_tables,
-	&lx_ctl_bpf_objects, &lx_ctl_streams,	   &lx_ctl_lanes,
-	&lx_ctl_traces,	 &lx_ctl_guards,	   &lx_ctl_bans,
-	&lx_ctl_prefixes,	 &lx_ctl_refusals
+	&lx_ctl_nets,	    &lx_ctl_peers,	  &lx_ctl_routes,   &lx_ctl_udsps,
+	&lx_ctl_recovery,   &lx_ctl_conns,	  &lx_ctl_pings,    &lx_ctl_routing_info,
+	&lx_ctl_stats,	    &lx_ctl_tunables,	  &lx_ctl_events,   &lx_ctl_statuses,
+	&lx_ctl_faults,	    &lx_ctl_selftests,	  &lx_ctl_answers,  &lx_ctl_columns,
+	&lx_ctl_bpf,	    &lx_ctl_bpf_features, &lx_ctl_bpf_sets, &lx_ctl_bpf_hooks,
+	&lx_ctl_bpf_tables, &lx_ctl_bpf_objects,  &lx_ctl_streams,  &lx_ctl_lanes,
+	&lx_ctl_traces,	    &lx_ctl_guards,	  &lx_ctl_bans,	    &lx_ctl_prefixes,
+	&lx_ctl_refusals
 };
 
 /* clang-format off */

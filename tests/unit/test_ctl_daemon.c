@@ -73,7 +73,8 @@ static unsigned int rows(enum lx_ctl_object object)
 
 static void test_every_show(void **state)
 {
-	for (const struct lx_request *r = lx_requests; r->object < LX_CTL_OBJECT_COUNT && r->schema; r++) {
+	for (const struct lx_request *r = lx_requests; r->object < LX_CTL_OBJECT_COUNT && r->schema;
+	     r++) {
 		unsigned int n;
 
 		if (r->verb != LX_CTL_SHOW || r->object == LX_CTL_PING || r->object == LX_CTL_EVENT ||

@@ -148,11 +148,11 @@ static void test_slow_reader(void **state)
 	char *peers = many_peers(200);
 	_Alignas(8) char buf[LX_CTL_PACKET];
 	struct lx_ctl_show show = { .net = LX_NET_U32_ANY,
-					.nid = lx_nid_any,
-					.gateway = lx_nid_any,
-					.hop = -1,
-					.priority = -1,
-					.level = LX_LEVEL_OWN };
+				    .nid = lx_nid_any,
+				    .gateway = lx_nid_any,
+				    .hop = -1,
+				    .priority = -1,
+				    .level = LX_LEVEL_OWN };
 	size_t rows = 0, packets = 0;
 	struct nlmsghdr *nlh;
 	bool done = false;
@@ -161,8 +161,8 @@ static void test_slow_reader(void **state)
 	start(peers);
 	fd = connect_raw();
 	nlh = request(buf, LX_CTL_CMD_PEERS, NLM_F_DUMP, LX_CTL_VERSION);
-	assert_int_equal(
-		lx_schema_put(nlh, sizeof(buf), &lx_ctl_show_schema, &show, LX_LEVEL_OWN), 0);
+	assert_int_equal(lx_schema_put(nlh, sizeof(buf), &lx_ctl_show_schema, &show, LX_LEVEL_OWN),
+			 0);
 	assert_int_equal(send(fd, buf, nlh->nlmsg_len, 0), nlh->nlmsg_len);
 	for (int i = 0; i < 20; i++)
 		expect(0, "lnetx daemon");
@@ -288,8 +288,7 @@ static void test_leavers(void **state)
 
 		if (i & 1) {
 			nlh = request(buf, LX_CTL_CMD_PING, NLM_F_DUMP, LX_CTL_VERSION);
-			lx_schema_put(nlh, sizeof(buf), &lx_ctl_ping_schema, &ping,
-				      LX_LEVEL_OWN);
+			lx_schema_put(nlh, sizeof(buf), &lx_ctl_ping_schema, &ping, LX_LEVEL_OWN);
 		} else {
 			nlh = request(buf, i & 2 ? LX_CTL_CMD_STATS : LX_CTL_CMD_CONFIGURE,
 				      i & 4 ? NLM_F_CREATE : 0, LX_CTL_VERSION);
@@ -354,15 +353,9 @@ static void test_slow_monitor(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_bad_requests),
-		TEST(test_garbage),
-		TEST(test_slow_reader),
-		TEST(test_long_list),
-		TEST(test_too_many_clients),
-		TEST(test_strangers),
-		TEST(test_few_descriptors),
-		TEST(test_leavers),
-		TEST(test_slow_monitor),
+		TEST(test_bad_requests),    TEST(test_garbage),		 TEST(test_slow_reader),
+		TEST(test_long_list),	    TEST(test_too_many_clients), TEST(test_strangers),
+		TEST(test_few_descriptors), TEST(test_leavers),		 TEST(test_slow_monitor),
 	};
 	int failed;
 

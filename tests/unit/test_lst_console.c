@@ -241,10 +241,10 @@ static void test_check_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_session), cmocka_unit_test(test_due),
-		cmocka_unit_test(test_states),	cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_batches), cmocka_unit_test(test_dests),
-		cmocka_unit_test(test_judge),	cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_session),	    cmocka_unit_test(test_due),
+		cmocka_unit_test(test_states),	    cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_batches),	    cmocka_unit_test(test_dests),
+		cmocka_unit_test(test_judge),	    cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_check_words),
 	};
 

@@ -556,11 +556,20 @@ static void stopped_twice_at_once(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		T(put_and_get), T(ping_and_discover), T(any_peer_state_may_be_set),
-		T(handlers_may_call), T(handlers_send_at_once), T(many_threads),
-		T(stop_under_load), T(stop_drains), T(router_stops_and_comes_back),
-		T(watched_to_the_end), T(state_is_told), T(blocked_handler_is_told),
-		T(free_in_handler_is_told), T(stopped_twice_at_once),
+		T(put_and_get),
+		T(ping_and_discover),
+		T(any_peer_state_may_be_set),
+		T(handlers_may_call),
+		T(handlers_send_at_once),
+		T(many_threads),
+		T(stop_under_load),
+		T(stop_drains),
+		T(router_stops_and_comes_back),
+		T(watched_to_the_end),
+		T(state_is_told),
+		T(blocked_handler_is_told),
+		T(free_in_handler_is_told),
+		T(stopped_twice_at_once),
 	};
 
 	if (argc > 1)

@@ -97,7 +97,7 @@ static const char *configured_peers(void)
 }
 
 #define PEER(primary, nids)                                                                        \
-	"    - primary nid: " primary "\n      Multi-Rail: true\n      peer ni:\n"                    \
+	"    - primary nid: " primary "\n      Multi-Rail: true\n      peer ni:\n"                 \
 	"        - nid: " primary "\n" nids
 #define NID(nid) "        - nid: " nid "\n"
 #define GATEWAY "127.0.0.77@tcp"
@@ -119,8 +119,7 @@ static void peers_by_difference(void **state)
 		{ "peer:\n" PEER("10.0.0.1@tcp5", "") PEER("10.0.0.3@tcp5", NID("10.0.0.2@tcp5")),
 		  "10.0.0.1@tcp5 ; 10.0.0.3@tcp5 10.0.0.2@tcp5 ; " },
 		/* A peer's primary NID, and another one in its place. */
-		{ "peer:\n" PEER("10.0.0.1@tcp5", NID("10.0.0.3@tcp5"))
-			  PEER("10.0.0.2@tcp5", ""),
+		{ "peer:\n" PEER("10.0.0.1@tcp5", NID("10.0.0.3@tcp5")) PEER("10.0.0.2@tcp5", ""),
 		  "10.0.0.1@tcp5 10.0.0.3@tcp5 ; 10.0.0.2@tcp5 ; " },
 		{ "peer:\n    - primary nid: 10.0.0.1@tcp5\n      Multi-Rail: false\n",
 		  "single 10.0.0.1@tcp5 ; " },
@@ -128,7 +127,8 @@ static void peers_by_difference(void **state)
 		{ "peer:\n" PEER("127.0.0.1@tcp", ""), "127.0.0.1@tcp ; " },
 		/* A gateway, until its last route goes. */
 		{ "peer:\n" PEER(GATEWAY, ""), GATEWAY " ; " },
-		{ "peer:\n" PEER(GATEWAY, "") "route:\n    - net: tcp5\n      gateway: " GATEWAY "\n",
+		{ "peer:\n" PEER(GATEWAY, "") "route:\n    - net: tcp5\n      gateway: " GATEWAY
+					      "\n",
 		  GATEWAY " ; " },
 		{ "", "" },
 	};
@@ -145,7 +145,8 @@ static void peers_by_difference(void **state)
 static void discovered_nids_by_difference(void **state)
 {
 	static const char *just_b = "peer:\n" PEER("127.0.0.2@tcp", "");
-	struct lx_conf_ni second = { .net = LX_NET(LX_NET_TCP, 0), .nid = id("127.0.0.6@tcp").nid,
+	struct lx_conf_ni second = { .net = LX_NET(LX_NET_TCP, 0),
+				     .nid = id("127.0.0.6@tcp").nid,
 				     .tun = { LX_UNSET, LX_UNSET, LX_UNSET, LX_UNSET } };
 	struct lx_conf_error err;
 
@@ -155,8 +156,8 @@ static void discovered_nids_by_difference(void **state)
 	assert_string_equal(configured_peers(), "127.0.0.2@tcp 127.0.0.6@tcp ; ");
 	assert_int_equal(apply_more(just_b, &err), 0);
 	assert_string_equal(configured_peers(), "127.0.0.2@tcp 127.0.0.6@tcp ; ");
-	assert_int_equal(apply_more("peer:\n" PEER("127.0.0.2@tcp", "")
-					     PEER("127.0.0.6@tcp", ""), &err), 0);
+	assert_int_equal(
+		apply_more("peer:\n" PEER("127.0.0.2@tcp", "") PEER("127.0.0.6@tcp", ""), &err), 0);
 	assert_string_equal(configured_peers(), "127.0.0.2@tcp ; 127.0.0.6@tcp ; ");
 }
 
@@ -214,12 +215,15 @@ static void bad_configurations(void **state)
 		{ "tunables:\n    lnet: { lnet_retry_count: -5 }\n", -ERANGE, 2 },
 		{ "tunables:\n    ib: { x: 1 }\n", -ENOENT, 2 },
 		{ "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n"
-		  "              0: nosuch0\n", -ENODEV, 4 },
+		  "              0: nosuch0\n",
+		  -ENODEV, 4 },
 		{ "route:\n    - net: tcp9\n      gateway: 10.0.0.1@tcp8\n", -EHOSTUNREACH, 2 },
 		{ "net:\n    - net type: tcp\n      local NI(s):\n        - nid: 127.0.0.1@tcp\n"
-		  "peer:\n" PEER("127.0.0.1@tcp", NID("10.0.0.1@tcp")), -EINVAL, 6 },
+		  "peer:\n" PEER("127.0.0.1@tcp", NID("10.0.0.1@tcp")),
+		  -EINVAL, 6 },
 		{ "net:\n    - net type: tcp\n      local NI(s):\n        - nid: 127.0.0.1@tcp\n"
-		  "peer:\n" PEER("10.0.0.1@tcp", NID("127.0.0.1@tcp")), -EINVAL, 6 },
+		  "peer:\n" PEER("10.0.0.1@tcp", NID("127.0.0.1@tcp")),
+		  -EINVAL, 6 },
 	};
 
 	for (unsigned int i = 0; i < N_OF(bad); i++) {
@@ -307,9 +311,13 @@ static void listeners_follow(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		T(apply_by_difference), T(peers_by_difference), T(discovered_nids_by_difference),
-		T(peer_conflicts_with_a_gateway), T(same_again_changes_nothing),
-		T(bad_configurations), T(listeners_follow),
+		T(apply_by_difference),
+		T(peers_by_difference),
+		T(discovered_nids_by_difference),
+		T(peer_conflicts_with_a_gateway),
+		T(same_again_changes_nothing),
+		T(bad_configurations),
+		T(listeners_follow),
 	};
 
 	return begin() ? cmocka_run_group_tests_name("node_conf", tests, NULL, NULL) : 0;

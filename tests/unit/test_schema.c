@@ -260,8 +260,8 @@ static void what_is_shown_is_no_mistake(void **state)
 		{ "routing:\n- {enable: 1, ", &lx_ctl_routing_info, "enable tiny small large" },
 		{ "peer:\n- {primary nid: 10.0.0.9@tcp, peer ni: [{nid: 10.0.0.8@tcp, ",
 		  &lx_ctl_peers, "primary nid Multi-Rail lock_prim" },
-		{ "net:\n- {net type: tcp, local NI(s): [{interfaces: {0: eth0}, ",
-		  &lx_ctl_nets, "net type interfaces tunables lnd tunables CPT nid" },
+		{ "net:\n- {net type: tcp, local NI(s): [{interfaces: {0: eth0}, ", &lx_ctl_nets,
+		  "net type interfaces tunables lnd tunables CPT nid" },
 	};
 	struct lx_conf_error error;
 	struct lx_conf *conf;

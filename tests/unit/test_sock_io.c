@@ -476,12 +476,17 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rbuf),	    cmocka_unit_test(test_rbuf_short),
-		cmocka_unit_test(test_rbuf_slab),   cmocka_unit_test(test_rbuf_threads),
-		cmocka_unit_test(test_addr),	    cmocka_unit_test(test_addr_bits),
+		cmocka_unit_test(test_rbuf),
+		cmocka_unit_test(test_rbuf_short),
+		cmocka_unit_test(test_rbuf_slab),
+		cmocka_unit_test(test_rbuf_threads),
+		cmocka_unit_test(test_addr),
+		cmocka_unit_test(test_addr_bits),
 		cmocka_unit_test(test_netif),
-		cmocka_unit_test(test_netif_links), cmocka_unit_test(test_netif_features),
-		cmocka_unit_test(test_dial),	    cmocka_unit_test_setup(test_link, setup),
+		cmocka_unit_test(test_netif_links),
+		cmocka_unit_test(test_netif_features),
+		cmocka_unit_test(test_dial),
+		cmocka_unit_test_setup(test_link, setup),
 		cmocka_unit_test_setup(test_short_life, setup),
 		cmocka_unit_test(test_wait_until),
 	};

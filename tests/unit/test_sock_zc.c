@@ -324,18 +324,12 @@ static void test_ask_gives_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_answer),
-		T(test_answer_burst),
-		T(test_answer_dials),
-		T(test_answer_blocking),
-		T(test_answer_v2),
-		T(test_answer_unread),
-		T(test_ask),
-		T(test_ack_unknown),
-		T(test_ack_twice),
-		T(test_ack_too_many),
-		T(test_ack_late),
-		T(test_ack_closed),
+		T(test_answer),	      T(test_answer_burst),
+		T(test_answer_dials), T(test_answer_blocking),
+		T(test_answer_v2),    T(test_answer_unread),
+		T(test_ask),	      T(test_ack_unknown),
+		T(test_ack_twice),    T(test_ack_too_many),
+		T(test_ack_late),     T(test_ack_closed),
 		T(test_ask_gives_up),
 	};
 

@@ -27,7 +27,9 @@ static int load(unsigned int one_in)
 		{ .code = BPF_JMP | BPF_JLT | BPF_K, .dst_reg = 0, .off = 4, .imm = DATA_LEN },
 		/* w0 = a random number; one in N is dropped */
 		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_prandom_u32 },
-		{ .code = BPF_JMP32 | BPF_JGE | BPF_K, .imm = (int)(UINT32_MAX / one_in), .off = 2 },
+		{ .code = BPF_JMP32 | BPF_JGE | BPF_K,
+		  .imm = (int)(UINT32_MAX / one_in),
+		  .off = 2 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = TCX_DROP },
 		{ .code = BPF_JMP | BPF_EXIT },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = TCX_NEXT },

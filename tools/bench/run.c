@@ -252,11 +252,11 @@ static void print_json(struct run *run)
 	printf("\"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, "
 	       "\"messages_total\": %" PRIu64 ", \"bytes_total\": %" PRIu64
 	       ", \"verified\": %s, \"bad\": %" PRIu64 ", \"lost\": %" PRIu64
-	       ", \"sent_again\": %" PRIu64 ", \"why\": \"%s\", \"arrived_again\": %" PRIu64
-	       ", ",
-	       us(&run->hist, 50), us(&run->hist, 99), (double)run->hist.max / 1e3, run->all.messages,
-	       run->all.bytes, opt->verify ? "true" : "false", run->bad, run->lost, run->failed,
-	       run->why_failed ? strerror(-run->why_failed) : "", run->again);
+	       ", \"sent_again\": %" PRIu64 ", \"why\": \"%s\", \"arrived_again\": %" PRIu64 ", ",
+	       us(&run->hist, 50), us(&run->hist, 99), (double)run->hist.max / 1e3,
+	       run->all.messages, run->all.bytes, opt->verify ? "true" : "false", run->bad,
+	       run->lost, run->failed, run->why_failed ? strerror(-run->why_failed) : "",
+	       run->again);
 	if (run->pinger)
 		printf("\"pings\": %" PRIu64 ", \"pings_failed\": %u, \"ping_p50_us\": %.2f, "
 		       "\"ping_p99_us\": %.2f, \"ping_max_us\": %.2f, ",

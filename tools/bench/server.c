@@ -53,7 +53,8 @@ struct server {
 	unsigned int n_sinks;
 	void *source;
 	struct client
-		*client[STREAMS]; /* by stream, modulo; a client that finds it in use takes another */
+		/* by stream, modulo; a client that finds it in use takes another */
+		*client[STREAMS];
 	uint64_t puts, bytes, bad, strangers, opened;
 };
 

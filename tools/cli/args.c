@@ -39,8 +39,7 @@ int lx_arg_time(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id
 	if (!text || lx_quantity(text, lx_quantity_ms, min_ms, max_ms, ret_ms))
 		return 0;
 	return lx_session_fail(s, -EINVAL,
-			       "%s \"%s\": %gs to %" PRId64
-			       "s is expected (500ms, 2s, 5m, 1h)",
+			       "%s \"%s\": %gs to %" PRId64 "s is expected (500ms, 2s, 5m, 1h)",
 			       name, text, min_ms / 1000.0, max_ms / 1000);
 }
 

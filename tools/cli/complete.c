@@ -452,7 +452,8 @@ int lx_complete_lnetctl(char **words)
 			}
 		} else if (word[0] == '-') {
 			value = find_option(v, word);
-			if (value && value->kind != LX_OPTION_VALUE && value->kind != LX_OPTION_MANY)
+			if (value && value->kind != LX_OPTION_VALUE &&
+			    value->kind != LX_OPTION_MANY)
 				value = NULL;
 		} else {
 			l.rest[l.n_rest++] = word;

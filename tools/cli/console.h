@@ -3,7 +3,7 @@
  * What the console of LNet selftest remembers between commands of "lst", as one JSON value: pure
  * functions. The file that keeps it is in console_file.c, requests are in trans.c.
  *
- *	{ "name", "key", "console", "stamp", "timeout", "used",	of the session; used: last command, s
+ *	{ "name", "key", "console", "stamp", "timeout", "used",	of the session; used: last, s
  *	  "nodes": { NID: { "state", "heard", "timeout" } },	heard: last answer, s
  *	  "groups": [ { "name", "nodes": [NID] } ],
  *	  "batches": [ { "name", "id", "running", "tests": [ { "type", "loop", "concurrency",

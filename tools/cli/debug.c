@@ -29,13 +29,15 @@ static int recovery(struct lx_session *s, const struct lx_args *a)
 		return err;
 	map = json_object();
 	json_array_foreach (list, i, one) {
-		if (strcmp(json_string_value(json_object_get(one, "kind")), of_peers ? "peer" : "local"))
+		if (strcmp(json_string_value(json_object_get(one, "kind")),
+			   of_peers ? "peer" : "local"))
 			continue;
 		snprintf(key, sizeof(key), "nid-%zu", json_object_size(map));
 		json_object_set(map, key, json_object_get(one, "nid"));
 	}
 	if (json_object_size(map)) {
-		json_t *all = json_pack("{sO}", of_peers ? "Peer NI recovery" : "Local NI recovery", map);
+		json_t *all =
+			json_pack("{sO}", of_peers ? "Peer NI recovery" : "Local NI recovery", map);
 
 		lx_print_yaml(stdout, all, &lx_layout_wide);
 		json_decref(all);
@@ -82,10 +84,12 @@ static int print_list(const char *list, const struct lx_nid *nid, bool *ret_matc
 	char text[LX_NID_RANGE_TEXT];
 
 	*ret_match = false;
-	for (char *word = strtok_r(copy, " ", &save); word && !err; word = strtok_r(NULL, " ", &save)) {
+	for (char *word = strtok_r(copy, " ", &save); word && !err;
+	     word = strtok_r(NULL, " ", &save)) {
 		err = range_parse(word, &range);
 		if (err) {
-			fprintf(stderr, "lnetctl: \"%s\" is not a range of NIDs such as 10.0.*.[1-8]@tcp\n",
+			fprintf(stderr,
+				"lnetctl: \"%s\" is not a range of NIDs such as 10.0.*.[1-8]@tcp\n",
 				word);
 			break;
 		}
@@ -111,7 +115,8 @@ static int nidlist(struct lx_session *s, const struct lx_args *a)
 		return LX_TOLD + STATUS_INVALID;
 	}
 	if (a->n_rest > 2) {
-		fprintf(stderr, "lnetctl: \"%s\" is not expected: a list with spaces needs quotes\n",
+		fprintf(stderr,
+			"lnetctl: \"%s\" is not expected: a list with spaces needs quotes\n",
 			a->rest[2]);
 		return LX_TOLD + STATUS_INVALID;
 	}
@@ -146,7 +151,8 @@ const struct lx_lnetctl_cmd lx_lnetctl_debug_cmds[] = {
 	  LX_ERROR_OLD, "debug", "recovery", NULL, 0 },
 	{ "peer", peer, "checks the NID and prints nothing; see \"peer show --verbose 4\"",
 	  peer_options, LX_ERROR_OLD, "debug", "peer", NULL, 0 },
-	{ "nidlist", nidlist, "show how a list of NIDs is parsed, and whether a NID is in it: LIST [NID]",
+	{ "nidlist", nidlist,
+	  "show how a list of NIDs is parsed, and whether a NID is in it: LIST [NID]",
 	  NULL, LX_ERROR_RECORD, "show", "nidlist", NULL, LX_CTL_NIDS_MAX },
 	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 };

@@ -210,7 +210,8 @@ struct ends {
 
 /*
  * Whether a gateway is the peer itself. LNet may choose it for a message to its own far NI; it
- * refuses such a message, and closes the sender's connections. So the peer's far NIs are not pinged.
+ * refuses such a message, and closes the sender's connections. So the peer's far NIs are not
+ * pinged.
  */
 static bool is_its_own(const struct ends *e, const struct lx_nid *gateway)
 {
@@ -304,8 +305,9 @@ static int add_peer(struct lx_fabric *f, const struct lx_nid *nid, const json_t 
 		err = lx_fabric_each_ni(f, add_ends, &ends);
 	}
 	if (!err && f->n_rails == before) {
-		lx_session_fail(f->session, -EHOSTUNREACH,
-				"no NI of ours that is up, and no route that is up, leads to its nets");
+		lx_session_fail(
+			f->session, -EHOSTUNREACH,
+			"no NI of ours that is up, and no route that is up, leads to its nets");
 		err = add_dead(f, nid);
 	}
 	return err;
@@ -314,8 +316,7 @@ static int add_peer(struct lx_fabric *f, const struct lx_nid *nid, const json_t 
 /* A ping first: it has a short time-out, unlike a discovery. */
 static int find_node(struct lx_fabric *f, const struct lx_nid *nid)
 {
-	struct lx_ctl_ping ping = { .nid = *nid, .source = lx_nid_any,
-					.timeout_ms = f->ping_ms };
+	struct lx_ctl_ping ping = { .nid = *nid, .source = lx_nid_any, .timeout_ms = f->ping_ms };
 	json_t *list = json_array(), *discovered = json_array();
 	int err = -ETIMEDOUT;
 
@@ -330,8 +331,9 @@ static int find_node(struct lx_fabric *f, const struct lx_nid *nid)
 			err = 0;
 		}
 		if (!err)
-			err = add_peer(f, nid, json_array_get(json_array_size(discovered) ? discovered
-											 : list, 0));
+			err = add_peer(
+				f, nid,
+				json_array_get(json_array_size(discovered) ? discovered : list, 0));
 	} else if (!is_hopeless(f, err) && json_object_get(f->unheard, lx_nid_str(nid))) {
 		add_silent(f, nid);
 		err = 0;
@@ -378,8 +380,9 @@ int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n)
 /* Returns 0 also if there is no answer. */
 static int ping_once(struct lx_fabric *f, struct lx_rail *rail)
 {
-	struct lx_ctl_ping ping = { .nid = rail->peer, .source = rail->own,
-					.timeout_ms = f->ping_ms };
+	struct lx_ctl_ping ping = { .nid = rail->peer,
+				    .source = rail->own,
+				    .timeout_ms = f->ping_ms };
 	json_t *list = json_array();
 	int64_t begin = lx_clock_ns(CLOCK_MONOTONIC) / 1000;
 	int err = lx_request_probe(f->session, &ping, false, false, list);
@@ -392,7 +395,8 @@ static int ping_once(struct lx_fabric *f, struct lx_rail *rail)
 	else if (is_hopeless(f, err))
 		return err;
 	else
-		snprintf(rail->why, sizeof(rail->why), "%s; next: lnetx ping %s source %s timeout 10",
+		snprintf(rail->why, sizeof(rail->why),
+			 "%s; next: lnetx ping %s source %s timeout 10",
 			 reason_of(f->session->text), lx_nid_str(&rail->peer),
 			 lx_nid_str(&rail->own));
 	return 0;

@@ -447,7 +447,8 @@ static int lctl_list(struct lx_session *s, bool delay)
 	if (n)
 		printf("LNet %s rules:\n", kind_of(delay));
 	else
-		printf("0@<0:0>->0@<0:0> (1/0 | 0%s) ptl 0, msg 0, 0/0, PUT 0, ACK 0, GET 0, REP 0\n",
+		printf("0@<0:0>->0@<0:0> (1/0 | 0%s) ptl 0, msg 0, 0/0, PUT 0, ACK 0, GET 0, REP "
+		       "0\n",
 		       delay ? ", latency 0" : "");
 	json_array_foreach (list, i, row) {
 		uint64_t portals = lx_json_int(row, "portals");

@@ -218,8 +218,7 @@ void lx_tools_import_print(FILE *out, const json_t *sections)
 	json_t *value;
 
 	json_object_foreach ((json_t *)sections, key, value) {
-		bool wide = !strcmp(key, lx_ctl_nets.yaml) ||
-			    !strcmp(key, lx_ctl_routes.yaml) ||
+		bool wide = !strcmp(key, lx_ctl_nets.yaml) || !strcmp(key, lx_ctl_routes.yaml) ||
 			    !strcmp(key, lx_ctl_peers.yaml);
 		json_t *map = json_pack("{sO}", key, value);
 
@@ -463,8 +462,8 @@ static void exec_probes(struct import *im, const struct lx_import *what, bool di
 	for (size_t i = 0; i < what->n_probes; i++) {
 		const struct lx_import_probe *p = &what->probe[i];
 		struct lx_ctl_ping ping = { .nid = p->nid,
-						.source = p->source,
-						.timeout_ms = p->timeout_ms };
+					    .source = p->source,
+					    .timeout_ms = p->timeout_ms };
 
 		if (p->discover == discover)
 			outcome(im, lx_request_probe(im->s, &ping, discover, false, list),

@@ -31,8 +31,9 @@ static int add_by_rules(struct lx_session *s, const struct lx_args *a)
 	int err;
 
 	if (a->v[LX_ARG_NET] || a->v[LX_ARG_IF] || a->v[LX_ARG_NID] || a->v[LX_ARG_RAILS])
-		return lx_session_fail(s, -EINVAL,
-				       "rules name nets and interfaces themselves; give only the rules");
+		return lx_session_fail(
+			s, -EINVAL,
+			"rules name nets and interfaces themselves; give only the rules");
 	err = lx_conf_parse_ip2nets(a->v[LX_ARG_IP2NETS], &rules, &why);
 	if (!err && !rules->n_rules)
 		err = -EINVAL;

@@ -287,10 +287,8 @@ static void take_forwarding(struct convert *c, const char *value)
 static bool is_known(const char *module, const char *name)
 {
 #define NAME_(module, name, ...) #module "." #name,
-	static const char *const known[] = {
-		LX_CORE_TUNABLES(NAME_, lnet) LX_SOCK_TUNABLES(NAME_, tcp)
-		LX_O2IB_TUNABLES(NAME_, o2ib) NULL
-	};
+	static const char *const known[] = { LX_CORE_TUNABLES(NAME_, lnet) LX_SOCK_TUNABLES(
+		NAME_, tcp) LX_O2IB_TUNABLES(NAME_, o2ib) NULL };
 #undef NAME_
 	size_t len = strlen(module);
 
@@ -394,8 +392,10 @@ static bool has_input(bool other_sources)
 static const char usage[] =
 	"usage: lnet_legacy2yaml [OPTION]... [PARAMETERS]\n"
 	"\n"
-	"Writes module parameters (networks, ip2nets, routes, ...) as YAML for \"lnetctl import\".\n"
-	"PARAMETERS: 'options lnet networks=\"...\" routes=\"...\"', or rules of ip2nets alone; without\n"
+	"Writes module parameters (networks, ip2nets, routes, ...) as YAML for \"lnetctl "
+	"import\".\n"
+	"PARAMETERS: 'options lnet networks=\"...\" routes=\"...\"', or rules of ip2nets alone; "
+	"without\n"
 	"them the standard input.\n"
 	"\n"
 	"  -m, --modprobe FILE      take the options of LNet in a file of modprobe's\n"
@@ -486,11 +486,13 @@ static int convert(struct convert *c)
 	if (c->failed)
 		return STATUS_WRONG;
 	put_merged(c);
-	json_object_foreach_safe (tunables, next, name, value) {
+	json_object_foreach_safe(tunables, next, name, value)
+	{
 		if (!json_object_size(value))
 			json_object_del(tunables, name);
 	}
-	json_object_foreach_safe (c->doc, next, name, value) {
+	json_object_foreach_safe(c->doc, next, name, value)
+	{
 		if (!json_object_size(value) && !json_array_size(value))
 			json_object_del(c->doc, name);
 	}

@@ -239,7 +239,9 @@ static int run_line(void *arg, int argc, char **argv)
 	return run_words(arg, argc, argv);
 }
 
-/* Removes an option that the reference lacks, "@name VALUE", wherever it is. NULL: it is not there. */
+/*
+ * Removes an option that the reference lacks, "@name VALUE", wherever it is. NULL: it is not there.
+ */
 static const char *take_option(int *argc, char **argv, const char *name)
 {
 	size_t len = strlen(name);

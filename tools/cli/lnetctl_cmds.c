@@ -152,7 +152,9 @@ static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
 /* What o2iblnd listens on, in RDMA CM's form: port space and port. */
 static int service_id(struct lx_session *s, const struct lx_args *a)
 {
-	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "o2ib", [LX_ARG_NAME] = "service" } };
+	const struct lx_args which = {
+		.v = { [LX_ARG_MODULE] = "o2ib", [LX_ARG_NAME] = "service" }
+	};
 	char text[24] = "";
 	json_t *list;
 	int err = lx_request_show(s, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &list);
@@ -160,7 +162,8 @@ static int service_id(struct lx_session *s, const struct lx_args *a)
 									   "value"));
 
 	if (port)
-		snprintf(text, sizeof(text), "0x%lx", RDMA_PORT_SPACE_TCP << 16 | strtoul(port, NULL, 10));
+		snprintf(text, sizeof(text), "0x%lx",
+			 RDMA_PORT_SPACE_TCP << 16 | strtoul(port, NULL, 10));
 	if (!err)
 		json_decref(list);
 	if (*text) {
@@ -577,9 +580,11 @@ static const struct lx_option peer_set_options[] = {
 };
 
 static const struct lx_lnetctl_cmd peer_cmds[] = {
-	{ "add", lx_request_peer_add, "configure a peer, or NIDs of it", peer_options, RECORD, "add",
+	{ "add", lx_request_peer_add, "configure a peer, or NIDs of it", peer_options, RECORD,
+	  "add",
 	  "peer", NULL, 0 },
-	{ "del", lx_request_peer_del, "remove a peer, or NIDs of it", peer_options, RECORD, "del", "peer",
+	{ "del", lx_request_peer_del, "remove a peer, or NIDs of it", peer_options, RECORD, "del",
+	  "peer",
 	  NULL, 0 },
 	{ "show", show_peer, "show peers and their NIDs", peer_show_options, RECORD, "show", "peer",
 	  NULL, 0 },
@@ -705,7 +710,8 @@ const struct lx_group lx_groups[] = {
 	{ "udsp", "selection policies: add, del, show", lx_lnetctl_udsp_cmds, false },
 	{ "fault", "drop or delay messages on purpose: drop, delay", fault_cmds, false },
 	{ "service-id", "RDMA service of o2iblnd", service_id_cmd, true },
-	{ "setup-mrrouting", "Linux routes for several interfaces on a subnet", lx_lnetctl_mrrouting_cmd,
+	{ "setup-mrrouting", "Linux routes for several interfaces on a subnet",
+	  lx_lnetctl_mrrouting_cmd,
 	  true },
 	{ "setup-sysctl", "Linux settings for large systems", lx_lnetctl_sysctl_cmd, true },
 	{ NULL, NULL, NULL, false }

@@ -111,7 +111,8 @@ static const char options_text[] =
 	"  -s, --stats           more columns, more counters\n"
 	"  -n, --instance NAME   which lnetxd (default: $LNETX_INSTANCE, or that of this network\n"
 	"                        namespace)\n"
-	"  -w, --wait SECONDS    give lnetxd up that gives no sign of life for so long (default: 10;\n"
+	"  -w, --wait SECONDS    give lnetxd up that gives no sign of life for so long (default: "
+	"10;\n"
 	"                        0: never)\n"
 	"  -V, --version\n"
 	"  -h, --help\n";
@@ -203,8 +204,9 @@ struct line {
 static const struct {
 	char letter;
 	const char *name;
-} options[] = { { 'j', "json" },     { 'y', "yaml" }, { 'p', "pretty" },  { 's', "stats" },
-		{ 'n', "instance" }, { 'w', "wait" }, { 'h', "help" }, { 'V', "version" }, { 0, NULL } };
+} options[] = { { 'j', "json" },  { 'y', "yaml" },     { 'p', "pretty" },
+		{ 's', "stats" }, { 'n', "instance" }, { 'w', "wait" },
+		{ 'h', "help" },  { 'V', "version" },  { 0, NULL } };
 
 static void take_flag(struct line *l, char letter)
 {

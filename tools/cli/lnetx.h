@@ -32,7 +32,8 @@ struct lx_command {
 };
 
 /* Another spelling of the entry before it: not shown. */
-static inline bool lx_keyword_is_alias(const struct lx_command *command, const struct lx_keyword *keyword)
+static inline bool lx_keyword_is_alias(const struct lx_command *command,
+				       const struct lx_keyword *keyword)
 {
 	return keyword != command->keyword && keyword[-1].id == keyword->id;
 }

@@ -244,12 +244,9 @@ static const struct lx_lst_option run_options[] = {
 static const struct lx_lst_option stop_options[] = { LX_LST_FLAG("force", 'f'), { 0 } };
 
 static const struct lx_lst_option list_options[] = {
-	LX_LST_CHOICE("all", 'l'),
-	LX_LST_CHOICE("active", 'a'),
-	LX_LST_CHOICE("invalid", 'i'),
-	LX_LST_NUMBER("test", 't', 1, INT32_MAX, 0),
-	LX_LST_FLAG("server", 's'),
-	{ 0 },
+	LX_LST_CHOICE("all", 'l'),     LX_LST_CHOICE("active", 'a'),
+	LX_LST_CHOICE("invalid", 'i'), LX_LST_NUMBER("test", 't', 1, INT32_MAX, 0),
+	LX_LST_FLAG("server", 's'),    { 0 },
 };
 
 static const struct lx_lst_option query_options[] = {
@@ -278,7 +275,8 @@ const struct lx_lst_verb lx_lst_batch_verbs[] = {
 	  "list batches, their tests, or their nodes", list_options, 0, 1, .what = "batch",
 	  .failed = "Failed to list batches" },
 	{ "query", query,
-	  "query [--test ID] [--server] [--timeout TIME] [--loop #] [--delay #] [--all | --active | "
+	  "query [--test ID] [--server] [--timeout TIME] [--loop #] [--delay #] [--all | --active "
+	  "| "
 	  "--idle | --error] NAME",
 	  "which batches, or nodes of one, are at work", query_options, 0, 1, .what = "batch",
 	  .failed = "Failed to query batch", .wrong = "Invalid parameters list in command line" },

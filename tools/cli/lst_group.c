@@ -133,7 +133,8 @@ static void remove_nodes(struct lx_lst *l, const char *name, unsigned int states
 	for (size_t i = json_array_size(group); i-- > 0;) {
 		const char *nid = json_string_value(json_array_get(group, i));
 
-		if (states >> lx_console_node(l->file.console, nid) & 1 || lx_console_has(nids, nid))
+		if (states >> lx_console_node(l->file.console, nid) & 1 ||
+		    lx_console_has(nids, nid))
 			json_array_remove(group, i);
 	}
 	if (!json_array_size(group))

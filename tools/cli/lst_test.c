@@ -111,8 +111,7 @@ static int check(const struct lx_trans_test *t, const json_t *batch, const json_
 		return -ENOENT;
 	if (json_is_true(json_object_get(batch, "running")))
 		return -EINVAL;
-	return t->span > LX_CTL_NIDS_MAX && json_array_size(to) > LX_CTL_NIDS_MAX ? -E2BIG
-											  : 0;
+	return t->span > LX_CTL_NIDS_MAX && json_array_size(to) > LX_CTL_NIDS_MAX ? -E2BIG : 0;
 }
 
 /* Of those of @nids that have the session; they are told in @ret_active. */
@@ -193,9 +192,11 @@ static const struct lx_lst_option options[] = {
 
 const struct lx_lst_verb lx_lst_test_verbs[] = {
 	{ "add_test", add_test,
-	  "add_test [--batch BATCH] [--loop #] [--concurrency #]  [--distribute #:#] [--from GROUP] "
+	  "add_test [--batch BATCH] [--loop #] [--concurrency #]  [--distribute #:#] [--from "
+	  "GROUP] "
 	  "[--to GROUP] TEST...",
-	  "add a test to a batch: ping, or brw read|write [check=none|simple|full] [size=#] [off=#]",
+	  "add a test to a batch: ping, or brw read|write [check=none|simple|full] [size=#] "
+	  "[off=#]",
 	  options, 0, 0, .what = "test", .failed = "Failed to add test",
 	  .wrong = "Invalid parameters list in command line" },
 	{ 0 }

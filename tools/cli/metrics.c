@@ -26,7 +26,9 @@
 
 const struct lx_metric lx_metrics_always[] = {
 	{ "lnetx_up", "whether lnetxd answers", LX_GAUGE, NULL, NULL, NULL },
-	{ "lnetx_version_mismatch", "whether lnetxd and lnetx speak other versions of the control protocol", LX_GAUGE, NULL, NULL, NULL },
+	{ "lnetx_version_mismatch",
+	  "whether lnetxd and lnetx speak other versions of the control protocol", LX_GAUGE, NULL,
+	  NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
@@ -39,8 +41,10 @@ static const struct lx_metric state_metrics[] = {
 	{ "lnetx_configured", "whether LNet is started", LX_GAUGE, "configured", NULL, NULL },
 	{ "lnetx_uptime_seconds", "time since lnetxd started", LX_GAUGE, "uptime_s", NULL, NULL },
 	{ "lnetx_cpu_milliseconds", "CPU time of lnetxd", LX_COUNTER, "cpu_ms", NULL, NULL },
-	{ "lnetx_cpu_waited_milliseconds", "time that its threads were ready and waited for a CPU", LX_COUNTER, "waited_ms", NULL, NULL },
-	{ "lnetx_interrupts_milliseconds", "interrupts and softirqs of all CPUs", LX_COUNTER, "interrupts_ms", NULL, NULL },
+	{ "lnetx_cpu_waited_milliseconds", "time that its threads were ready and waited for a CPU",
+	  LX_COUNTER, "waited_ms", NULL, NULL },
+	{ "lnetx_interrupts_milliseconds", "interrupts and softirqs of all CPUs", LX_COUNTER,
+	  "interrupts_ms", NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
@@ -49,8 +53,10 @@ static const struct lx_metric state_metrics[] = {
 	  "status=\"" status "\"", NULL }
 static const struct lx_metric stats_metrics[] = {
 	{ "lnetx_messages", "messages in progress", LX_GAUGE, "msgs_alloc", NULL, NULL },
-	{ "lnetx_messages_max", "most messages that were in progress at a time", LX_GAUGE, "msgs_max", NULL, NULL },
-	{ "lnetx_responses_awaited", "answers that are waited for", LX_GAUGE, "rst_alloc", NULL, NULL },
+	{ "lnetx_messages_max", "most messages that were in progress at a time", LX_GAUGE,
+	  "msgs_max", NULL, NULL },
+	{ "lnetx_responses_awaited", "answers that are waited for", LX_GAUGE, "rst_alloc", NULL,
+	  NULL },
 	{ "lnetx_errors", "errors", LX_COUNTER, "errors", NULL, NULL },
 	{ "lnetx_sent_messages", "messages sent", LX_COUNTER, "send_count", NULL, NULL },
 	{ "lnetx_received_messages", "messages received", LX_COUNTER, "recv_count", NULL, NULL },
@@ -61,11 +67,16 @@ static const struct lx_metric stats_metrics[] = {
 	{ "lnetx_routed_bytes", "payload forwarded", LX_COUNTER, "route_length", NULL, NULL },
 	{ "lnetx_dropped_bytes", "payload dropped", LX_COUNTER, "drop_length", NULL, NULL },
 	{ "lnetx_resent_messages", "messages sent again", LX_COUNTER, "resend_count", NULL, NULL },
-	{ "lnetx_successful_resends", "messages that got through when sent again", LX_COUNTER, "successful_resends", NULL, NULL },
-	{ "lnetx_failed_resends", "messages that did not", LX_COUNTER, "failed_resends", NULL, NULL },
-	{ "lnetx_response_timeouts", "answers that did not come in time", LX_COUNTER, "response_timeout_count", NULL, NULL },
-	{ "lnetx_answer_bytes", "memory of answers that are not sent yet", LX_GAUGE, "answer_bytes", NULL, NULL },
-	{ "lnetx_answer_waits", "requests that waited until answers before them were sent", LX_COUNTER, "answer_waits", NULL, NULL },
+	{ "lnetx_successful_resends", "messages that got through when sent again", LX_COUNTER,
+	  "successful_resends", NULL, NULL },
+	{ "lnetx_failed_resends", "messages that did not", LX_COUNTER, "failed_resends", NULL,
+	  NULL },
+	{ "lnetx_response_timeouts", "answers that did not come in time", LX_COUNTER,
+	  "response_timeout_count", NULL, NULL },
+	{ "lnetx_answer_bytes", "memory of answers that are not sent yet", LX_GAUGE, "answer_bytes",
+	  NULL, NULL },
+	{ "lnetx_answer_waits", "requests that waited until answers before them were sent",
+	  LX_COUNTER, "answer_waits", NULL, NULL },
 	FAILURES("local_interrupt"),
 	FAILURES("local_dropped"),
 	FAILURES("local_aborted"),
@@ -82,12 +93,18 @@ static const struct lx_metric stats_metrics[] = {
 
 static const struct lx_metric ni_metrics[] = {
 	{ "lnetx_ni_up", "whether the NI is up", LX_GAUGE, "status", NULL, NULL },
-	{ "lnetx_ni_health", "health of the NI, 0 to 1000", LX_GAUGE, "health_stats.health_value", NULL, NULL },
-	{ "lnetx_ni_sent_messages", "messages sent by the NI", LX_COUNTER, "statistics.send_count", NULL, NULL },
-	{ "lnetx_ni_received_messages", "messages received by the NI", LX_COUNTER, "statistics.recv_count", NULL, NULL },
-	{ "lnetx_ni_dropped_messages", "messages dropped by the NI", LX_COUNTER, "statistics.drop_count", NULL, NULL },
-	{ "lnetx_ni_tx_credits", "messages that the NI may send now; negative: those waiting", LX_GAUGE, "tx_credits", NULL, NULL },
-	{ "lnetx_ni_tx_credits_min", "the least that they were", LX_GAUGE, "tx_credits_min", NULL, NULL },
+	{ "lnetx_ni_health", "health of the NI, 0 to 1000", LX_GAUGE, "health_stats.health_value",
+	  NULL, NULL },
+	{ "lnetx_ni_sent_messages", "messages sent by the NI", LX_COUNTER, "statistics.send_count",
+	  NULL, NULL },
+	{ "lnetx_ni_received_messages", "messages received by the NI", LX_COUNTER,
+	  "statistics.recv_count", NULL, NULL },
+	{ "lnetx_ni_dropped_messages", "messages dropped by the NI", LX_COUNTER,
+	  "statistics.drop_count", NULL, NULL },
+	{ "lnetx_ni_tx_credits", "messages that the NI may send now; negative: those waiting",
+	  LX_GAUGE, "tx_credits", NULL, NULL },
+	{ "lnetx_ni_tx_credits_min", "the least that they were", LX_GAUGE, "tx_credits_min", NULL,
+	  NULL },
 	{ "lnetx_ni_peers", "peer NIs on its net", LX_GAUGE, "peers", NULL, NULL },
 	{ "lnetx_ni_connections", "connections of the NI", LX_GAUGE, "conns", NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
@@ -101,21 +118,32 @@ static const struct lx_metric route_metrics[] = {
 #define POOL(name, help, path, pool) \
 	{ name, help, LX_GAUGE, pool "." path, "pool=\"" pool "\"", NULL }
 #define POOLS(name, help, path) \
-	POOL(name, help, path, "tiny"), POOL(name, help, path, "small"), POOL(name, help, path, "large")
+	POOL(name, help, path, "tiny"), POOL(name, help, path, "small"), POOL(name, help, path,
+	  "large")
 static const struct lx_metric routing_metrics[] = {
-	{ "lnetx_routing_enabled", "whether routing is switched on", LX_GAUGE, "enable", NULL, NULL },
+	{ "lnetx_routing_enabled", "whether routing is switched on", LX_GAUGE, "enable", NULL,
+	  NULL },
 	POOLS("lnetx_router_buffers", "router buffers", "nbuffers"),
-	POOLS("lnetx_router_buffer_credits", "buffers that are free; negative: messages that wait for one", "credits"),
+	POOLS("lnetx_router_buffer_credits",
+	  "buffers that are free; negative: messages that wait for one", "credits"),
 	POOLS("lnetx_router_buffer_credits_min", "the least that were free", "mincredits"),
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
 static const struct lx_metric bpf_metrics[] = {
-	{ "lnetx_fastpath_tx_dropped_packets", "packets that interfaces of the fast path dropped on the way out", LX_GAUGE, "tx_dropped", NULL, NULL },
-	{ "lnetx_bpf_missing_programs", "places at interfaces without the program that belongs there", LX_GAUGE, "missing", NULL, NULL },
-	{ "lnetx_bpf_removed", "programs, pins and interfaces of lnetxd that others removed", LX_COUNTER, "removed", NULL, NULL },
-	{ "lnetx_fastpath_stores", "times that a next hop did not take what was under way, and lnetxd stored that", LX_COUNTER, "stores", NULL, NULL },
-	{ "lnetx_fastpath_stored_bytes", "what lnetxd stored then", LX_COUNTER, "stored_bytes", NULL, NULL },
+	{ "lnetx_fastpath_tx_dropped_packets",
+	  "packets that interfaces of the fast path dropped on the way out", LX_GAUGE, "tx_dropped",
+	  NULL, NULL },
+	{ "lnetx_bpf_missing_programs",
+	  "places at interfaces without the program that belongs there", LX_GAUGE, "missing", NULL,
+	  NULL },
+	{ "lnetx_bpf_removed", "programs, pins and interfaces of lnetxd that others removed",
+	  LX_COUNTER, "removed", NULL, NULL },
+	{ "lnetx_fastpath_stores",
+	  "times that a next hop did not take what was under way, and lnetxd stored that",
+	  LX_COUNTER, "stores", NULL, NULL },
+	{ "lnetx_fastpath_stored_bytes", "what lnetxd stored then", LX_COUNTER, "stored_bytes",
+	  NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
@@ -125,14 +153,22 @@ static const struct lx_metric fault_metrics[] = {
 };
 
 static const struct lx_metric peer_metrics[] = {
-	{ "lnetx_peer_up", "whether the peer NI is up, as far as known", LX_GAUGE, "state", NULL, NULL },
-	{ "lnetx_peer_health", "health of the peer NI, 0 to 1000", LX_GAUGE, "health_stats.health_value", NULL, NULL },
-	{ "lnetx_peer_sent_messages", "messages sent to the peer NI", LX_COUNTER, "statistics.send_count", NULL, NULL },
-	{ "lnetx_peer_received_messages", "messages received from it", LX_COUNTER, "statistics.recv_count", NULL, NULL },
-	{ "lnetx_peer_dropped_messages", "messages to or from it that were dropped", LX_COUNTER, "statistics.drop_count", NULL, NULL },
-	{ "lnetx_peer_tx_credits", "messages that may be sent to it now; negative: those waiting", LX_GAUGE, "available_tx_credits", NULL, NULL },
-	{ "lnetx_peer_tx_credits_min", "the least that they were", LX_GAUGE, "min_tx_credits", NULL, NULL },
-	{ "lnetx_peer_tx_queued_bytes", "payload that waits for it", LX_GAUGE, "tx_q_num_of_buf", NULL, NULL },
+	{ "lnetx_peer_up", "whether the peer NI is up, as far as known", LX_GAUGE, "state", NULL,
+	  NULL },
+	{ "lnetx_peer_health", "health of the peer NI, 0 to 1000", LX_GAUGE,
+	  "health_stats.health_value", NULL, NULL },
+	{ "lnetx_peer_sent_messages", "messages sent to the peer NI", LX_COUNTER,
+	  "statistics.send_count", NULL, NULL },
+	{ "lnetx_peer_received_messages", "messages received from it", LX_COUNTER,
+	  "statistics.recv_count", NULL, NULL },
+	{ "lnetx_peer_dropped_messages", "messages to or from it that were dropped", LX_COUNTER,
+	  "statistics.drop_count", NULL, NULL },
+	{ "lnetx_peer_tx_credits", "messages that may be sent to it now; negative: those waiting",
+	  LX_GAUGE, "available_tx_credits", NULL, NULL },
+	{ "lnetx_peer_tx_credits_min", "the least that they were", LX_GAUGE, "min_tx_credits", NULL,
+	  NULL },
+	{ "lnetx_peer_tx_queued_bytes", "payload that waits for it", LX_GAUGE, "tx_q_num_of_buf",
+	  NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
@@ -140,12 +176,15 @@ const struct lx_metric_source lx_metric_sources[] = {
 	{ LX_CTL_DAEMON, false, false, { { "version", "version" } }, daemon_metrics },
 	{ LX_CTL_DAEMON, false, false, { { NULL, NULL } }, state_metrics },
 	{ LX_CTL_STATS, false, true, { { NULL, NULL } }, stats_metrics },
-	{ LX_CTL_NET, false, true, { { "nid", "nid" }, { "net", "net_type" }, { "interface", "interfaces.0" } }, ni_metrics },
-	{ LX_CTL_ROUTE, false, true, { { "net", "net" }, { "gateway", "gateway" } }, route_metrics },
+	{ LX_CTL_NET, false, true, { { "nid", "nid" }, { "net", "net_type" }, { "interface",
+	  "interfaces.0" } }, ni_metrics },
+	{ LX_CTL_ROUTE, false, true, { { "net", "net" }, { "gateway", "gateway" } },
+	  route_metrics },
 	{ LX_CTL_ROUTING, false, true, { { NULL, NULL } }, routing_metrics },
 	{ LX_CTL_BPF, false, true, { { NULL, NULL } }, bpf_metrics },
 	{ LX_CTL_FAULT, false, true, { { NULL, NULL } }, fault_metrics },
-	{ LX_CTL_PEER, true, true, { { "nid", "nid" }, { "primary_nid", "primary_nid" } }, peer_metrics },
+	{ LX_CTL_PEER, true, true, { { "nid", "nid" }, { "primary_nid", "primary_nid" } },
+	  peer_metrics },
 	{ 0 }
 };
 
@@ -397,7 +436,8 @@ static int metrics(struct lx_session *s, const struct lx_args *a)
 	if (out.file)
 		fclose(out.file);
 	if (err)
-		lx_session_fail(s, err, "%s", *lx_ctl_why(ctl)->text ? lx_ctl_why(ctl)->text : strerror(-err));
+		lx_session_fail(s, err, "%s",
+				*lx_ctl_why(ctl)->text ? lx_ctl_why(ctl)->text : strerror(-err));
 	if (!lx_lnetx_as_tree())
 		fputs(text ? text : "", stdout);
 	else if (!err)
@@ -409,10 +449,13 @@ static int metrics(struct lx_session *s, const struct lx_args *a)
 
 /* clang-format off */
 static const struct lx_keyword metrics_keywords[] = {
-	{ "peers", LX_ARG_PEER, NULL }, { "openmetrics", LX_ARG_OPENMETRICS, NULL }, { NULL, 0, NULL }
+	{ "peers", LX_ARG_PEER, NULL }, { "openmetrics", LX_ARG_OPENMETRICS, NULL },
+	{ NULL, 0, NULL }
 };
 const struct lx_command lx_metrics_commands[] = {
-	{ "metrics", metrics, metrics_keywords, NULL, "state and counters for Prometheus and node_exporter; \"peers\": of each peer, too; \"openmetrics\": in that format" },
+	{ "metrics", metrics, metrics_keywords, NULL,
+	  "state and counters for Prometheus and node_exporter; \"peers\": of each peer, too; "
+	  "\"openmetrics\": in that format" },
 	{ NULL, NULL, NULL, NULL, NULL }
 };
 /* clang-format on */

@@ -23,11 +23,13 @@ static void make_tables(const struct lx_option *options, struct getopt_tables *t
 
 	memset(t, 0, sizeof(*t));
 	for (const struct lx_option *o = options; o && o->name && n < OPTIONS_MAX; o++, n++) {
-		t->longs[n] = (struct option){ o->name,
-					       o->kind == LX_OPTION_VALUE || o->kind == LX_OPTION_MANY ? required_argument
-					       : o->kind == LX_OPTION_LEVEL ? optional_argument
-									    : no_argument,
-					       NULL, 256 + n };
+		t->longs[n] =
+			(struct option){ o->name,
+					 o->kind == LX_OPTION_VALUE || o->kind == LX_OPTION_MANY
+						 ? required_argument
+					 : o->kind == LX_OPTION_LEVEL ? optional_argument
+								      : no_argument,
+					 NULL, 256 + n };
 		if (!o->letter)
 			continue;
 		*p++ = o->letter;

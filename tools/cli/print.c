@@ -199,7 +199,8 @@ static char *cell_text(const json_t *value)
 	} else if (json_is_object(value)) {
 		const json_t *name = json_object_get(value, "0"); /* of an interface */
 
-		text = json_is_string(name) ? strdup(json_string_value(name)) : counters_text(value);
+		text = json_is_string(name) ? strdup(json_string_value(name))
+					    : counters_text(value);
 	} else if (json_is_boolean(value)) {
 		text = strdup(json_is_true(value) ? "yes" : "no");
 	} else {
@@ -299,8 +300,7 @@ static void print_line(const struct table *t, char *const *cell)
 	fputc('\n', t->out);
 }
 
-void lx_print_table(FILE *out, const json_t *list, const struct lx_ctl_shown *object,
-		    bool wide)
+void lx_print_table(FILE *out, const json_t *list, const struct lx_ctl_shown *object, bool wide)
 {
 	struct table t = { .out = out, .wide = wide };
 

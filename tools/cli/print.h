@@ -34,8 +34,7 @@ void lx_print_yaml(FILE *out, const json_t *map, const struct lx_layout *layout)
 void lx_print_json(FILE *out, const json_t *value, bool pretty);
 
 /* The list of an object as a table, one line per row; @wide: all columns. */
-void lx_print_table(FILE *out, const json_t *list, const struct lx_ctl_shown *object,
-		    bool wide);
+void lx_print_table(FILE *out, const json_t *list, const struct lx_ctl_shown *object, bool wide);
 
 /* Ends standard output. False, with the reason on stderr: not all of it could be written. */
 bool lx_print_end(const char *program);

@@ -7,13 +7,10 @@
 
 #include "quantity.h"
 
-const struct lx_unit lx_quantity_bytes[] = {
-	{ "", 1 }, { "k", 1 << 10 }, { "m", 1 << 20 }, { 0 }
-};
+const struct lx_unit lx_quantity_bytes[] = { { "", 1 }, { "k", 1 << 10 }, { "m", 1 << 20 }, { 0 } };
 
-const struct lx_unit lx_quantity_ms[] = {
-	{ "ms", 1 }, { "", 1000 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { 0 }
-};
+const struct lx_unit lx_quantity_ms[] = { { "ms", 1 },	  { "", 1000 },	    { "s", 1000 },
+					  { "m", 60000 }, { "h", 3600000 }, { 0 } };
 
 int lx_quantity_number(const char *text, int base, int64_t min, int64_t max, int64_t *ret_value)
 {

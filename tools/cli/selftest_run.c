@@ -201,8 +201,10 @@ int lx_selftest_parse_size(struct lx_session *s, const char *text, uint32_t *ret
 	int64_t value;
 
 	if (!lx_quantity(text, lx_quantity_bytes, 8, LX_LST_BULK_MAX, &value) || value % 8)
-		return lx_session_fail(s, -EINVAL, "size \"%s\": multiples of 8 up to 1m are expected "
-				       "(4k,64k,1m)", text);
+		return lx_session_fail(s, -EINVAL,
+				       "size \"%s\": multiples of 8 up to 1m are expected "
+				       "(4k,64k,1m)",
+				       text);
 	*ret = value;
 	return 0;
 }
@@ -216,12 +218,15 @@ static int parse_sizes(struct run *r, const char *list)
 		return err;
 	for (word = strtok_r(copy, ",", &save); !err && word; word = strtok_r(NULL, ",", &save)) {
 		if (r->n_sizes == SIZES_MAX)
-			return lx_session_fail(r->session, -EINVAL, "size: more than %d", SIZES_MAX);
+			return lx_session_fail(r->session, -EINVAL, "size: more than %d",
+					       SIZES_MAX);
 		err = lx_selftest_parse_size(r->session, word, &r->size[r->n_sizes++]);
 	}
 	if (!err && !r->n_sizes)
-		err = lx_session_fail(r->session, -EINVAL, "size \"%s\": one or more sizes are expected "
-				      "(4k,64k,1m)", list);
+		err = lx_session_fail(r->session, -EINVAL,
+				      "size \"%s\": one or more sizes are expected "
+				      "(4k,64k,1m)",
+				      list);
 	return err;
 }
 
@@ -232,8 +237,8 @@ static int add_nodes(struct run *r, const char *list, const char *what)
 	int err;
 
 	if (!list)
-		return lx_session_fail(r->session, -EINVAL, "give the NIDs %s which: from NIDS to NIDS",
-				       what);
+		return lx_session_fail(r->session, -EINVAL,
+				       "give the NIDs %s which: from NIDS to NIDS", what);
 	err = lx_arg_nids(r->session, list, what, &nids, &n);
 	for (size_t i = 0; !err && i < n; i++) {
 		lx_trans_for_each (one, &r->all) {

@@ -127,8 +127,8 @@ static void ask_window(const struct lx_trans *t)
 			one->err = lx_session_ctl_new(t->address, c);
 		}
 		if (*c)
-			one->err = lx_ctl_send(*c, LX_CTL_CMD_ASK, NLM_F_DUMP,
-					       &lx_ctl_ask_schema, &one->req);
+			one->err = lx_ctl_send(*c, LX_CTL_CMD_ASK, NLM_F_DUMP, &lx_ctl_ask_schema,
+					       &one->req);
 		c++;
 	}
 	c = ctl;

@@ -269,8 +269,8 @@ static void check_dropped(struct lx_doctor *d, const json_t *hook)
 
 	if (!n || !lx_bpf_is_interface(hook))
 		return;
-	snprintf(next, sizeof(next), "ip -s -s link show %s; if it goes on: lnetx bpf off, and report it",
-		 ifname);
+	snprintf(next, sizeof(next),
+		 "ip -s -s link show %s; if it goes on: lnetx bpf off, and report it", ifname);
 	lx_findings_add(&d->found, false, ifname, next,
 			"it dropped %" JSON_INTEGER_FORMAT
 			" packets on the way out since the fast path is attached;"
@@ -382,8 +382,8 @@ static int64_t grown(const json_t *from, const json_t *to, const char *key)
 static void check_cpu(struct lx_doctor *d, const json_t *before, const json_t *status, int64_t ms)
 {
 	int64_t waited = 100 * grown(before, status, "waited_ms") / ms;
-	int64_t interrupts = 100 * grown(before, status, "interrupts_ms") /
-			     (ms * sysconf(_SC_NPROCESSORS_ONLN));
+	int64_t interrupts =
+		100 * grown(before, status, "interrupts_ms") / (ms * sysconf(_SC_NPROCESSORS_ONLN));
 
 	if (before && status && (waited >= WAITED_PERCENT || interrupts >= INTERRUPTS_PERCENT))
 		lx_findings_add(
@@ -482,7 +482,8 @@ static int load(struct lx_doctor *d)
 		return err;
 	d->found.list = json_array();
 	err = lx_doctor_host_load(d);
-	return err ? lx_session_fail(d->session, err, "cannot look at this machine: %s", strerror(-err))
+	return err ? lx_session_fail(d->session, err, "cannot look at this machine: %s",
+				     strerror(-err))
 		   : 0;
 }
 

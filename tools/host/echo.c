@@ -104,8 +104,8 @@ static bool answered(struct echo *e)
 	for (; left >= 0; left = end - lx_clock_ms()) {
 		struct pollfd p = { .fd = e->fd, .events = POLLIN };
 
-		if (poll(&p, 1, left) > 0 && is_answer(e, recv(e->fd, e->packet, sizeof(e->packet),
-							       MSG_DONTWAIT)))
+		if (poll(&p, 1, left) > 0 &&
+		    is_answer(e, recv(e->fd, e->packet, sizeof(e->packet), MSG_DONTWAIT)))
 			return true;
 	}
 	return false;

@@ -53,8 +53,9 @@ static const char *link_name(unsigned int index, char buf[IFNAMSIZ])
 static int explain(const struct setup *m, int err, const char *what)
 {
 	if (err == -EPERM)
-		return lx_session_fail(m->session, err,
-				       "only root (CAP_NET_ADMIN) may change this machine's routes");
+		return lx_session_fail(
+			m->session, err,
+			"only root (CAP_NET_ADMIN) may change this machine's routes");
 	return lx_session_fail(m->session, err, "the kernel refuses \"%s\": %s", what,
 			       strerror(-err));
 }
@@ -102,8 +103,8 @@ static int change_rule(struct setup *m, bool add, const struct lx_rtnl_rule *r)
 	int err;
 
 	snprintf(text, sizeof(text), "ip %srule %s%s table %u protocol %d",
-		 option_of(r->src.sa.sa_family), add ? "add" : "del",
-		 word(" from ", &r->src, from), r->table, r->protocol);
+		 option_of(r->src.sa.sa_family), add ? "add" : "del", word(" from ", &r->src, from),
+		 r->table, r->protocol);
 	if (m->dry_run) {
 		puts(text);
 		return 0;
@@ -329,11 +330,12 @@ int lx_mrroute_check_netns(struct lx_session *s)
 		theirs = lx_netns_of_peer(lx_ctl_fd(s->ctl));
 	if (!own || !theirs || own == theirs)
 		return 0;
-	return lx_session_fail(s, -EXDEV,
-			       "lnetxd is in network namespace %s, this command in %s; run it there "
-			       "(ip netns exec, nsenter)",
-			       lx_netns_name(theirs, there, sizeof(there)),
-			       lx_netns_name(own, here, sizeof(here)));
+	return lx_session_fail(
+		s, -EXDEV,
+		"lnetxd is in network namespace %s, this command in %s; run it there "
+		"(ip netns exec, nsenter)",
+		lx_netns_name(theirs, there, sizeof(there)),
+		lx_netns_name(own, here, sizeof(here)));
 }
 
 int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a)
@@ -369,7 +371,8 @@ static const struct lx_option setup_options[] = {
 };
 
 const struct lx_lnetctl_cmd lx_lnetctl_mrrouting_cmd[] = {
-	{ "setup-mrrouting", lx_mrroute_setup, "Linux routes for several interfaces on one subnet", setup_options, LX_ERROR_OLD,
+	{ "setup-mrrouting", lx_mrroute_setup, "Linux routes for several interfaces on one subnet",
+	  setup_options, LX_ERROR_OLD,
 	  "manage", "setup-mrrouting", NULL, 0 },
 	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 };

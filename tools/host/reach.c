@@ -17,8 +17,9 @@
 static int try_tcp(const struct lx_nid *nid, uint16_t port)
 {
 	union lx_addr local, remote;
-	struct lx_netif_dial dial = { .local = &local, .remote = &remote,
-				      .port_first = PORT_FIRST, .port_last = PORT_LAST };
+	struct lx_netif_dial dial = {
+		.local = &local, .remote = &remote, .port_first = PORT_FIRST, .port_last = PORT_LAST
+	};
 	struct pollfd p = { .events = POLLOUT };
 	socklen_t len = sizeof(int);
 	int fd LX_AUTO_CLOSE = -1;

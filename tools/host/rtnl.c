@@ -85,8 +85,9 @@ static int take_hops(const struct nlattr *hops, struct lx_rtnl_route *route,
 	for (; !err && RTNH_OK(hop, len); len -= NLMSG_ALIGN(hop->rtnh_len), hop = RTNH_NEXT(hop)) {
 		route->ifindex = hop->rtnh_ifindex;
 		route->gateway = addr_of(NULL);
-		mnl_attr_for_each_payload ((const struct nlattr *)RTNH_DATA(hop),
-					   hop->rtnh_len - sizeof(*hop)) {
+		mnl_attr_for_each_payload((const struct nlattr *)RTNH_DATA(hop),
+					  hop->rtnh_len - sizeof(*hop))
+		{
 			if (mnl_attr_get_type(attr) == RTA_GATEWAY)
 				route->gateway = addr_of(attr);
 		}

@@ -40,7 +40,8 @@ static void search_file(const char *path, struct search *s)
 	int n;
 
 	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, " 0x%x%n", &number, &n) != 1 && sscanf(line, " %u%n", &number, &n) != 1)
+		if (sscanf(line, " 0x%x%n", &number, &n) != 1 &&
+		    sscanf(line, " %u%n", &number, &n) != 1)
 			continue;
 		if (sscanf(line + n, " %63s", name) != 1)
 			continue;

@@ -175,7 +175,8 @@ static int save(struct lx_session *s, const struct setting *settings, int n)
 /* True if there is nothing to set: no IPv6 in this kernel. */
 static bool is_absent(const char *key)
 {
-	return !strncmp(key, "net.ipv6.", strlen("net.ipv6.")) && access("/proc/sys/net/ipv6", F_OK);
+	return !strncmp(key, "net.ipv6.", strlen("net.ipv6.")) &&
+	       access("/proc/sys/net/ipv6", F_OK);
 }
 
 static int explain(struct lx_session *s, const struct setting *one, int err)
@@ -237,7 +238,8 @@ static int set_all(struct lx_session *s, const struct setting *settings, int n, 
 static int bad_file(struct lx_session *s, const char *path, int line, int err)
 {
 	if (err == -EINVAL)
-		return lx_session_fail(s, err, "%s, line %d: \"key = value\" is expected", path, line);
+		return lx_session_fail(s, err, "%s, line %d: \"key = value\" is expected", path,
+				       line);
 	return lx_session_fail(s, err, "cannot read %s: %s", path, strerror(-err));
 }
 
@@ -286,8 +288,10 @@ int lx_sysctl_setup(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	if (!enabled && !a->v[LX_ARG_UNDO])
-		fputs("lnetctl: enable_sysctl_setup is 0, so the old settings stay or come back; \"lnetx "
-		      "tunable set lnet enable_sysctl_setup 1\" allows new ones\n", stderr);
+		fputs("lnetctl: enable_sysctl_setup is 0, so the old settings stay or come back; "
+		      "\"lnetx "
+		      "tunable set lnet enable_sysctl_setup 1\" allows new ones\n",
+		      stderr);
 	return enabled ? apply(s, dry_run) : restore(s, dry_run);
 }
 
@@ -299,7 +303,9 @@ static const struct lx_option setup_options[] = {
 };
 
 const struct lx_lnetctl_cmd lx_lnetctl_sysctl_cmd[] = {
-	{ "setup-sysctl", lx_sysctl_setup, "Linux settings for large systems, if enable_sysctl_setup is 1", setup_options, LX_ERROR_OLD,
+	{ "setup-sysctl", lx_sysctl_setup,
+	  "Linux settings for large systems, if enable_sysctl_setup is 1", setup_options,
+	  LX_ERROR_OLD,
 	  "manage", "setup-sysctl", NULL, 0 },
 	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 };

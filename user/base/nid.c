@@ -279,7 +279,8 @@ static int pid_parse(const char *text, size_t len, uint32_t *ret_pid)
 		*ret_pid = LX_PID_ANY;
 		return 0;
 	}
-	rc = lx_number_parse(text + user, len - user, 10, user ? ~LX_PID_USERFLAG : UINT32_MAX, &pid);
+	rc = lx_number_parse(text + user, len - user, 10, user ? ~LX_PID_USERFLAG : UINT32_MAX,
+			     &pid);
 	if (rc)
 		return rc;
 	*ret_pid = pid | (user ? LX_PID_USERFLAG : 0);

@@ -34,8 +34,9 @@ int lx_owner_give(const char *dir, mode_t mode, uid_t uid, gid_t gid)
 	if (mkdir(dir, mode) && errno != EEXIST)
 		return -errno;
 	/*
-	 * fts enters each directory, and checks that it is the one it has seen. If it went by paths,
-	 * the directory's owner could put a symbolic link there meanwhile, and get others' files.
+	 * fts enters each directory, and checks that it is the one it has seen. If it went by
+	 * paths, the directory's owner could put a symbolic link there meanwhile, and get others'
+	 * files.
 	 */
 	all = fts_open(roots, FTS_PHYSICAL | FTS_XDEV, NULL);
 	if (!all)

@@ -18,7 +18,8 @@ static int clause_parse(const char *name, const char *clause, struct lx_nid_rang
 
 static int check(const struct lx_policy *p, char *text, size_t size)
 {
-	bool src = lx_policy_has(&p->src), dst = lx_policy_has(&p->dst), rte = lx_policy_has(&p->rte);
+	bool src = lx_policy_has(&p->src), dst = lx_policy_has(&p->dst),
+	     rte = lx_policy_has(&p->rte);
 
 	if (!src && !dst && !rte)
 		return lx_explain(text, size, -EINVAL,

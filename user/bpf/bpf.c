@@ -322,7 +322,8 @@ static int load(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 	int err = set->dir[0] ? set_pin_paths(set) : 0;
 
 	if (err)
-		return fail(set, err, "cannot be pinned below %.160s: %s", set->dir, strerror(-err));
+		return fail(set, err, "cannot be pinned below %.160s: %s", set->dir,
+			    strerror(-err));
 	first_line = line;
 	err = bpf_object__load_skeleton(set->skeleton);
 	first_line = NULL;
@@ -525,7 +526,8 @@ static void note_removal(struct lx_bpf_set *set, struct lx_removals *r, const ch
 	lx_warn("bpf=%s interface=%s%s%s removed=%u reason=\"%s\"", set->name, ifname,
 		*hook ? " hook=" : "", hook, r->n, text);
 	if (r->n >= LX_REMOVALS_MAX)
-		snprintf(set->reason, sizeof(set->reason), "%.16s %.8s: %.210s", ifname, hook, text);
+		snprintf(set->reason, sizeof(set->reason), "%.16s %.8s: %.210s", ifname, hook,
+			 text);
 }
 
 static void note_removed(struct lx_bpf_set *set, struct lx_hook *h)
@@ -668,8 +670,9 @@ static void pin_maps(const struct lx_bpf_set *set)
 	struct bpf_map *map;
 
 	bpf_object__for_each_map (map, *set->skeleton->obj) {
-		if (!bpf_map__is_internal(map) && !lx_pin_path(set->dir, bpf_map__name(map), path) &&
-		    access(path, F_OK) && bpf_obj_pin(bpf_map__fd(map), path))
+		if (!bpf_map__is_internal(map) &&
+		    !lx_pin_path(set->dir, bpf_map__name(map), path) && access(path, F_OK) &&
+		    bpf_obj_pin(bpf_map__fd(map), path))
 			lx_debug("pin=%s reason=\"%s\"", path, strerror(errno));
 	}
 }
@@ -683,7 +686,8 @@ static void look_at_pins(struct lx_bpf_set *set)
 		return;
 	lx_removal_note(&set->pins_removed, lx_clock_ns(CLOCK_MONOTONIC));
 	bpf->n_removed++;
-	lx_warn("pins=%s removed=%u reason=\"another program or an admin removed them\" action=\"%s\"",
+	lx_warn("pins=%s removed=%u reason=\"another program or an admin removed them\" "
+		"action=\"%s\"",
 		set->dir, set->pins_removed.n,
 		set->pins_removed.n < LX_REMOVALS_MAX
 			? "pinned again"

@@ -4,10 +4,10 @@
  * attached and pinned.
  *
  * A set comes from one object file. The owner of the set opens its skeleton, when this file
- * asks for it, and destroys it; this file loads, pins and attaches. Maps are pinned as <pins>/<set>/<map>, programs as prog_<name>, attachments as
- * link_<hook>_<interface>. Each set has a map "abi", an array of one struct lx_abi: a
- * set that finds an earlier daemon's pins takes over maps of its own ABI, and removes
- * others.
+ * asks for it, and destroys it; this file loads, pins and attaches. Maps are pinned as
+ * <pins>/<set>/<map>, programs as prog_<name>, attachments as link_<hook>_<interface>. Each set has
+ * a map "abi", an array of one struct lx_abi: a set that finds an earlier daemon's pins takes over
+ * maps of its own ABI, and removes others.
  *
  *	lx_bpf_load() ─▶ lx_bpf_attach() ... lx_bpf_detach() ─▶ lx_bpf_unload()
  *
@@ -94,8 +94,8 @@ bool lx_bpf_taken_over(const struct lx_bpf_set *set);
  * @flags: LX_BPF_NATIVE, ...
  * Idempotent: does nothing if it is attached already; an attachment of an earlier daemon
  * gets the new program, without a gap. Returns 0, -ENODEV, -EBUSY another
- * program is there, -EAGAIN others removed it, try again after lx_bpf_look() is true, -ECANCELED they
- * did so too often (removal.h), -ENOMEM, or another -errno; the reason is in lx_bpf_info().
+ * program is there, -EAGAIN others removed it, try again after lx_bpf_look() is true, -ECANCELED
+ * they did so too often (removal.h), -ENOMEM, or another -errno; the reason is in lx_bpf_info().
  */
 int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
 		  enum lx_bpf_hook_kind kind, unsigned int flags);
@@ -119,7 +119,8 @@ void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const struct lx_hook *
 /**
  * lx_bpf_look - look whether others removed attachments or pins
  * Says so in the log, and pins again. True: attachments are missing, and may be put back now, or an
- * interface has a new name: attach again. Takes some microseconds for each attachment; call it about twice a second.
+ * interface has a new name: attach again. Takes some microseconds for each attachment; call it
+ * about twice a second.
  */
 bool lx_bpf_look(struct lx_bpf *bpf);
 

@@ -37,21 +37,23 @@ struct lx_bpf *lx_fastpath_owner(const struct lx_fastpath *fastpath);
 int lx_fastpath_ingress(const struct lx_fastpath *fastpath);
 
 /**
- * lx_fastpath_set_cuts - whether GSO packets are cut (bpf/cut.h) or resegmented; at first the latter
+ * lx_fastpath_set_cuts - whether GSO packets are cut (bpf/cut.h) or resegmented; at first the
+ * latter
  * @why_not: NULL: cut them; else they are not for this reason, which is logged and kept
  * Returns 0, or -EOPNOTSUPP: it was told why not before.
  */
 int lx_fastpath_set_cuts(struct lx_fastpath *fastpath, const char *why_not);
 
 /*
- * Whether others removed or changed the interfaces of resegment.h, and these may be put back now. Not
- * while another thread uses the functions below.
+ * Whether others removed or changed the interfaces of resegment.h, and these may be put back now.
+ * Not while another thread uses the functions below.
  */
 bool lx_fastpath_look(const struct lx_fastpath *fastpath);
 
 /**
  * lx_fastpath_mend - put them back, and what was attached to them
- * Returns 0, -EAGAIN not yet, -ECANCELED they were removed too often (removal.h), or another -errno.
+ * Returns 0, -EAGAIN not yet, -ECANCELED they were removed too often (removal.h), or another
+ * -errno.
  */
 int lx_fastpath_mend(struct lx_fastpath *fastpath);
 
@@ -63,7 +65,8 @@ void lx_fastpath_retry(struct lx_fastpath *fastpath);
  *
  * Checks each time whether the interface is suitable (iface.h). One that no longer is
  * keeps its programs, for existing streams and lanes, but gets no new ones. Returns 0,
- * -ENOSPC too many, -EAGAIN, -ECANCELED, or an error of lx_iface_check() or lx_bpf_attach(), which keeps the reason.
+ * -ENOSPC too many, -EAGAIN, -ECANCELED, or an error of lx_iface_check() or lx_bpf_attach(), which
+ * keeps the reason.
  */
 int lx_fastpath_attach(struct lx_fastpath *fastpath, const char *ifname);
 /* Only connections over attached interfaces may be streams and lanes. Any thread. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The fast path for users: "lnetx stream show", "lnetx lane show", and drops for "lnetx bpf
- * status". Reads tables while programs and daemon change them: each number is valid, but the numbers are
- * not a consistent snapshot.
+ * status". Reads tables while programs and daemon change them: each number is valid, but the
+ * numbers are not a consistent snapshot.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -151,8 +151,8 @@ static void describe_runs(const struct lx_lane *lane, uint16_t tail, struct lx_l
 
 	info->stream = run_stream(lane, first);
 	for (int i = 1; i < n && i < LX_LANE_RUNS && at < sizeof(info->behind); i++)
-		at += snprintf(info->behind + at, sizeof(info->behind) - at, "%s%lld", i > 1 ? "," : "",
-			       (long long)run_stream(lane, first + i));
+		at += snprintf(info->behind + at, sizeof(info->behind) - at, "%s%lld",
+			       i > 1 ? "," : "", (long long)run_stream(lane, first + i));
 }
 
 /* How long @percent of the runs waited at most, in microseconds; 0: none has. */

@@ -545,9 +545,10 @@ int lx_guard_bans(struct lx_guard *g, struct lx_guard_ban_info **ret_list, size_
 		last = &key;
 		if (bpf_map__lookup_elem(map, &key, sizeof(key), &ban, sizeof(ban), 0))
 			continue;
-		list[n++] = (struct lx_guard_ban_info){ .nid = ban.nid,
-							.packets = ban.packets,
-							.age_s = time(NULL) - (int64_t)ban.since_s };
+		list[n++] =
+			(struct lx_guard_ban_info){ .nid = ban.nid,
+						    .packets = ban.packets,
+						    .age_s = time(NULL) - (int64_t)ban.since_s };
 	}
 	pthread_mutex_unlock(&g->lock);
 	qsort(list, n, sizeof(*list), by_age);

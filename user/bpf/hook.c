@@ -37,8 +37,9 @@ static struct bpf_tc_hook tc_hook(const struct lx_hook *h)
 {
 	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook),
 				     .ifindex = (int)h->ifindex,
-				     .attach_point = h->kind == LX_BPF_HOOK_EGRESS ? BPF_TC_EGRESS
-										   : BPF_TC_INGRESS };
+				     .attach_point = h->kind == LX_BPF_HOOK_EGRESS
+							     ? BPF_TC_EGRESS
+							     : BPF_TC_INGRESS };
 }
 
 static int clsact_attach(struct lx_hook *h, int prog_fd)

@@ -17,8 +17,8 @@
 #define WAITS 200
 #define WAIT_MS 10
 
-static struct nlmsghdr *request_of(union lx_netlink_request *request, uint16_t type,
-				   uint16_t flags, unsigned int ifindex)
+static struct nlmsghdr *request_of(union lx_netlink_request *request, uint16_t type, uint16_t flags,
+				   unsigned int ifindex)
 {
 	return lx_netlink_request(request, type, flags,
 				  &(struct ifinfomsg){ .ifi_index = (int)ifindex },

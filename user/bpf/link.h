@@ -19,8 +19,8 @@ int lx_link_add_macvlan(const char *name, const char *lower);
 int lx_link_up(const char *name, const char *alias);
 
 /*
- * Waits until it has a queue, two seconds at most: a packet that is sent before is lost. A veth gets
- * one some time after both ends are up.
+ * Waits until it has a queue, two seconds at most: a packet that is sent before is lost. A veth
+ * gets one some time after both ends are up.
  */
 void lx_link_wait(const char *name);
 

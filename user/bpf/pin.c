@@ -179,7 +179,8 @@ static void each_folder(const char *dir, void (*fn)(const char *dir, void *arg),
 	char path[LX_BPF_PATH];
 
 	while (d && (e = readdir(d))) {
-		if (e->d_type == DT_DIR && e->d_name[0] != '.' && !lx_pin_path(dir, e->d_name, path))
+		if (e->d_type == DT_DIR && e->d_name[0] != '.' &&
+		    !lx_pin_path(dir, e->d_name, path))
 			fn(path, arg);
 	}
 	if (d)
@@ -199,8 +200,8 @@ void lx_pin_forget(const char *instance, void (*set)(const char *dir, void *arg)
 }
 
 /*
- * What this process mounts is not for others, and what they mount later is still seen. In a chroot the
- * root is no mount.
+ * What this process mounts is not for others, and what they mount later is still seen. In a chroot
+ * the root is no mount.
  */
 static bool is_apart(void)
 {

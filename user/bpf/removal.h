@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What others on the machine remove from the kernel is put back: at once, then after 1 s, then after
- * 4 s. If it is removed once more within ten minutes it stays away, as they may mean it, or two
- * agents would fight for ever.
+ * What others on the machine remove from the kernel is put back: at once, then after 1 s, then
+ * after 4 s. If it is removed once more within ten minutes it stays away, as they may mean it, or
+ * two agents would fight for ever.
  *
  * Zeroed memory: nothing has been removed. The caller provides locking and monotonic time.
  */

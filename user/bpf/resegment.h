@@ -20,7 +20,8 @@
 struct lx_resegment {
 	char in[IF_NAMESIZE], out[IF_NAMESIZE];
 	char cut[IF_NAMESIZE];
-	char near[IF_NAMESIZE], far[IF_NAMESIZE]; /* a pair for trials (trial.h), not created here */
+	/* a pair for trials (trial.h), not created here */
+	char near[IF_NAMESIZE], far[IF_NAMESIZE];
 	int no_cut; /* 0, or why there is no such interface: -errno */
 };
 

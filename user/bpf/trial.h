@@ -29,8 +29,9 @@ void lx_trial_free(struct lx_trial *trial);
 
 /**
  * lx_trial_run - send a packet for a next hop, for us, and for the next hop again
- * As the programs' settings say, it is cut or resegmented. Takes some milliseconds if it works, else
- * three seconds. Returns 0: all of it arrived, intact; -EBADMSG: it did not; or -errno of sending it.
+ * As the programs' settings say, it is cut or resegmented. Takes some milliseconds if it works,
+ * else three seconds. Returns 0: all of it arrived, intact; -EBADMSG: it did not; or -errno of
+ * sending it.
  */
 int lx_trial_run(struct lx_trial *trial);
 

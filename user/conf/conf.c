@@ -169,8 +169,7 @@ static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "routing", keys, NULL,
-						    &lx_ctl_routing_info };
+	static const struct lx_yaml_shape shape = { "routing", keys, NULL, &lx_ctl_routing_info };
 
 	/* An export of a reference node has an entry for each of its CPTs. */
 	if (node->type == YAML_MAPPING_NODE &&
@@ -196,8 +195,7 @@ static int section_routing(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "seq_no", lx_yaml_ignored }, { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "buffers", keys, &lx_ctl_buffers_schema,
-						    NULL };
+	static const struct lx_yaml_shape shape = { "buffers", keys, &lx_ctl_buffers_schema, NULL };
 
 	return lx_yaml_map(y, value, &shape, ((struct section *)arg)->conf->buffers, arg);
 }

@@ -18,7 +18,8 @@
 /* clang-format off */
 #define LX_IMPORT_SECTIONS(X) \
 	X(NET, "net") X(ROUTE, "route") X(ROUTING, "routing") X(BUFFERS, "buffers") \
-	X(PEER, "peer") X(GLOBAL, "global") X(UDSP, "udsp") X(NUMA, "numa") X(TUNABLES, "tunables") \
+	X(PEER, "peer") X(GLOBAL, "global") X(UDSP, "udsp") X(NUMA, "numa") \
+	X(TUNABLES, "tunables") \
 	X(STATISTICS, "statistics") X(PING, "ping") X(DISCOVER, "discover") \
 	X(IP2NETS, "ip2nets") X(MANAGE, "manage") X(ERROR, "error") /* failed probes; ignored */
 

@@ -50,7 +50,8 @@ int lx_conf_modparam(struct lx_yaml *y, yaml_node_t *value, const char *name,
 	if (!text)
 		return -EINVAL;
 	if (params[i].makes_nis && both_given(conf, name))
-		return lx_yaml_fail(y, value, -EINVAL, "give \"networks\" or \"ip2nets\", not both");
+		return lx_yaml_fail(y, value, -EINVAL,
+				    "give \"networks\" or \"ip2nets\", not both");
 	err = params[i].fn(&p, text);
 	return err ? lx_yaml_fail(y, value, err, "invalid value for \"%s\": %s", name, p.why) : 0;
 }

@@ -374,8 +374,10 @@ int lx_modparam_forwarding(struct lx_modparam *p, const char *text)
 	else if (!strcmp(text, "disabled"))
 		p->conf->routing = 0;
 	else if (*text)
-		return lx_modparam_fail(p, "\"enabled\", \"disabled\" or nothing is expected, "
-					   "not \"%.40s\"", text);
+		return lx_modparam_fail(p,
+					"\"enabled\", \"disabled\" or nothing is expected, "
+					"not \"%.40s\"",
+					text);
 	return 0;
 }
 
@@ -398,7 +400,8 @@ bool lx_modparam_ignored(const char *module, const char *name)
 	} table[] = {
 		{ "lnet",
 		  { "config_on_load", "use_tcp_bonding", "rnet_htable_size",
-		    "live_router_check_interval", "dead_router_check_interval", LIBCFS_PARAMETERS } },
+		    "live_router_check_interval", "dead_router_check_interval",
+		    LIBCFS_PARAMETERS } },
 		{ "libcfs", { LIBCFS_PARAMETERS } },
 		{ "tcp", { "backoff_init", "backoff_max", "protocol" } },
 		{ "o2ib", { "ipif_name" } },

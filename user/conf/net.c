@@ -128,8 +128,7 @@ int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni
 	static const struct lx_yaml_key keys[] = { { "CPT", cpt },
 						   LND_SETTINGS(IGNORED_){ NULL, NULL } };
 #undef IGNORED_
-	static const struct lx_yaml_shape shape = { "tunables", keys, &lx_ctl_ni_tunables,
-						    NULL };
+	static const struct lx_yaml_shape shape = { "tunables", keys, &lx_ctl_ni_tunables, NULL };
 
 	return lx_net_type(ni->net) == LX_NET_LO ? 0 : lx_yaml_map(y, value, &shape, &ni->tun, ni);
 }
@@ -201,7 +200,8 @@ int lx_conf_ifname(struct lx_yaml *y, yaml_node_t *value, char ret_name[IF_NAMES
 	if (!len || len >= IF_NAMESIZE)
 		return lx_yaml_fail(
 			y, value, -EINVAL,
-			"invalid value for \"interfaces\": \"%.40s\" is not an interface name", text);
+			"invalid value for \"interfaces\": \"%.40s\" is not an interface name",
+			text);
 	memset(ret_name, 0, IF_NAMESIZE);
 	memcpy(ret_name, text, len);
 	return 0;
@@ -242,9 +242,10 @@ static int ni_rails(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	if (!text)
 		return -EINVAL;
 	if (lx_net_type(ni->net) != LX_NET_TCP)
-		return lx_yaml_fail(y, value, -EOPNOTSUPP,
-				    "\"rails\" of net %s: only NIs of tcp nets have them; leave it out",
-				    lx_net_str(ni->net));
+		return lx_yaml_fail(
+			y, value, -EOPNOTSUPP,
+			"\"rails\" of net %s: only NIs of tcp nets have them; leave it out",
+			lx_net_str(ni->net));
 	if (lx_rails_check(text, why, sizeof(why)))
 		return lx_yaml_fail(y, value, -EINVAL, "%s", why);
 	snprintf(ni->rails, sizeof(ni->rails), "%s", text);

@@ -208,7 +208,8 @@ int lx_yaml_int(struct lx_yaml *y, const yaml_node_t *node, const char *what, in
 	value = strtoll(text, &end, 0);
 	if (end == text || *end)
 		return lx_yaml_fail(y, node, -EINVAL,
-				    "invalid value for \"%s\": \"%.40s\" is not a number", what, text);
+				    "invalid value for \"%s\": \"%.40s\" is not a number", what,
+				    text);
 	if (errno || value < min || value > max)
 		return lx_yaml_fail(y, node, -EINVAL,
 				    "invalid value for \"%s\": %.40s is not in %lld..%lld", what,
@@ -556,8 +557,8 @@ int lx_yaml_nid(struct lx_yaml *y, yaml_node_t *value, const char *what, struct 
 	if (lx_nid_parse(text, ret_nid) < 0 || lx_nid_eq(ret_nid, &lx_nid_any))
 		return lx_yaml_fail(
 			y, value, -EINVAL,
-			"invalid value for \"%s\": \"%.80s\" is not a NID (10.0.0.1@tcp, ...)", what,
-			text);
+			"invalid value for \"%s\": \"%.80s\" is not a NID (10.0.0.1@tcp, ...)",
+			what, text);
 	return 0;
 }
 

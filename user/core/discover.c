@@ -36,8 +36,8 @@ static bool needs_ping(const struct lx_peer *peer)
 }
 
 /*
- * Others can make us ping a peer: by pushes that cannot be used, and by claims to its NIDs. Not more
- * than once a second for one peer, nor more than some in all.
+ * Others can make us ping a peer: by pushes that cannot be used, and by claims to its NIDs. Not
+ * more than once a second for one peer, nor more than some in all.
  */
 #define ASKS_PER_SECOND 64
 
@@ -145,9 +145,10 @@ static bool impossible(const struct lx_peer *peer, const struct lx_nid *nid)
 
 /*
  * NIDs that another peer has. That a peer lists one is its word alone, and a push may come from
- * anybody. So the NID moves if the peer lists it in the answer to a ping, and the NID itself has said,
- * in such an answer, that its node's primary NID is one of that peer. Both are asked. If its owner does
- * not answer, and the NID has not been heard for as long as ends a peer, or never, it moves, too.
+ * anybody. So the NID moves if the peer lists it in the answer to a ping, and the NID itself has
+ * said, in such an answer, that its node's primary NID is one of that peer. Both are asked. If its
+ * owner does not answer, and the NID has not been heard for as long as ends a peer, or never, it
+ * moves, too.
  */
 #define GONE_S 180 /* the default of peer_timeout */
 
@@ -175,7 +176,8 @@ static bool may_move(const struct lx_peer *peer, const struct lx_peer_ni *pni)
 static void report_moved(const struct lx_peer *peer, const struct lx_peer_ni *pni)
 {
 	if (is_gone(pni))
-		lx_info("peer=%s nid=%s reason=\"it lists this NID of peer %s, which does not answer any "
+		lx_info("peer=%s nid=%s reason=\"it lists this NID of peer %s, which does not "
+			"answer any "
 			"more\" action=\"the NID is its\"",
 			lx_nid_str(&peer->primary), lx_nid_str(&pni->nid),
 			lx_nid_str(&lx_peer_of(pni)->primary));
@@ -241,7 +243,8 @@ static void report_full(struct lx_peer *peer, unsigned int refused)
 	if (!lx_ratelimit(&core->peers_full, lx_nid_hash(&peer->primary), lx_core_now(core),
 			  LX_RATELIMIT_MINUTE, &missed))
 		return;
-	lx_warn("peer=%s nids=%u refused=%u missed=%u reason=\"%lld peer NIDs are known (peers_max)\" "
+	lx_warn("peer=%s nids=%u refused=%u missed=%u reason=\"%lld peer NIDs are known "
+		"(peers_max)\" "
 		"action=\"the other NIDs that it lists are ignored\"",
 		lx_nid_str(&peer->primary), peer->n_nis, refused, missed,
 		(long long)core->tun.peers_max);

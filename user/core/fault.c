@@ -346,7 +346,8 @@ void lx_fault_tick(struct lx_core *core, struct lx_list *ret_held)
 		let_go(rule, over ? UINT64_MAX : now, ret_held);
 		if (!over)
 			continue;
-		lx_info("fault=%s from=%s to=%s matched=%llu acted_on=%llu action=\"its time is over: "
+		lx_info("fault=%s from=%s to=%s matched=%llu acted_on=%llu action=\"its time is "
+			"over: "
 			"the rule is deleted\"",
 			rule->r.delay ? "delay" : "drop", pattern(&rule->r.src),
 			pattern(&rule->r.dst), (unsigned long long)rule->counts.matched,

@@ -47,7 +47,8 @@ static bool is_same_peer(struct lx_core *core, const struct lx_nid *nid,
 {
 	const struct lx_peer_ni *known = lx_peer_ni_lookup(core, nid);
 
-	return lx_nid_eq(nid, &pni->nid) || (known && pni->net && lx_peer_of(known) == lx_peer_of(pni));
+	return lx_nid_eq(nid, &pni->nid) ||
+	       (known && pni->net && lx_peer_of(known) == lx_peer_of(pni));
 }
 
 /*

@@ -216,7 +216,9 @@ static void msg_end(struct lx_core_msg *msg)
 		lx_count_lost(msg);
 	if (msg->md)
 		tell(msg);
-	/* After the event: an ACK makes its target a known peer, and pushes of others are ignored. */
+	/*
+	 * After the event: an ACK makes its target a known peer, and pushes of others are ignored.
+	 */
 	if (msg->ack_wanted && !msg->status)
 		lx_parse_ack(msg);
 	leave_path(msg);

@@ -52,7 +52,8 @@ struct lx_core_msg {
 	enum lx_response awaits;  /* its MD reserves one for that */
 	bool discovered;          /* has waited for discovery; is now sent whatever the outcome */
 	bool internal;            /* the core's own traffic; draining does not wait for it */
-	bool lnd_answered;        /* GET: the transport's own REPLY has failed, and that was reported */
+	/* GET: the transport's own REPLY has failed, and that was reported */
+	bool lnd_answered;
 	struct lx_nid dst_param;  /* as given by the caller */
 	struct lx_nid src_param;  /* source NID that the caller asked for, or any */
 	struct lx_nid rtr_param;  /* the gateway a response must take, or any */
@@ -113,7 +114,9 @@ bool lx_msg_is_reserved(const struct lx_core_msg *msg);
 /* Whether the header of a PUT asks for an ACK. */
 bool lx_msg_asks_ack(const struct lx_hdr *put);
 
-/* Whether messages to a NID stay inside: 0@lo, and own NIDs to which the transport cannot connect. */
+/*
+ * Whether messages to a NID stay inside: 0@lo, and own NIDs to which the transport cannot connect.
+ */
 bool lx_msg_stays_inside(struct lx_core *core, const struct lx_nid *nid);
 
 #endif

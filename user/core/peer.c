@@ -607,7 +607,10 @@ void lx_peer_self_stop(struct lx_core *core)
 	lx_peer_put(peer);
 }
 
-/* ---- status -------------------------------------------------------------------------------------- */
+/*
+ * ---- status
+ * --------------------------------------------------------------------------------------
+ */
 
 static void status_changed(struct lx_core *core, struct lx_peer_ni *pni,
 			   enum lx_change_type type)
@@ -653,7 +656,10 @@ uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)
 	return pni && pni->net ? lx_peer_of(pni)->number : 0;
 }
 
-/* ---- description ------------------------------------------------------------------------------------ */
+/*
+ * ---- description
+ * ------------------------------------------------------------------------------------
+ */
 
 /* Known for gateways and, on a router, for every neighbour (control.md 3.4). */
 static enum lx_alive alive_of(struct lx_core *core, const struct lx_peer_ni *pni)

@@ -59,11 +59,12 @@ struct lx_peer_ni {
 	uint64_t seq;
 	struct lx_lnd_peer *shortcuts; /* transports' pointers to this */
 	/*
-	 * Primary NIDs of peers: the one that lists it, and the one that it says its node has, both by
-	 * the answer to a ping. To another peer it moves if they are the same (discover.c).
+	 * Primary NIDs of peers: the one that lists it, and the one that it says its node has, both
+	 * by the answer to a ping. To another peer it moves if they are the same (discover.c).
 	 */
 	struct lx_nid claimed_by, agrees;
-	uint32_t listed;         /* lx_peer.merges as of the last information that listed it; or 0 */
+	/* lx_peer.merges as of the last information that listed it; or 0 */
+	uint32_t listed;
 	struct lx_traffic traffic;
 	struct lx_peer_health health;
 	struct lx_recovery recovery;
@@ -110,7 +111,8 @@ struct lx_peer {
 	struct lx_list discover_link; /* in core->discover */
 	struct lx_list ping_due_link; /* in core->pings_due */
 	uint64_t ask_ns;              /* not before may others make us ping it */
-	struct lx_list claimants;     /* of lx_peer whose data waits for the end of its discovery ... */
+	/* of lx_peer whose data waits for the end of its discovery ... */
+	struct lx_list claimants;
 	struct lx_list claim_link;    /* ... by this */
 	struct lx_list pending;       /* of lx_core_msg that wait for its end */
 	struct lx_list waiters;       /* of lx_probe that wait for its end */

@@ -550,9 +550,10 @@ void lx_route_gateway_split(struct lx_peer *gateway)
 	lx_list_for_each_safe(route, tmp, &gateway->routes, gateway_link) {
 		r = lx_peer_ni_obtain(gateway->core, &route->nid, &pni);
 		if (r)
-			lx_warn("route=%s gateway=%s reason=\"%s\" action=\"route not used until the "
-				"gateway is discovered\"", lx_net_str(route->rnet->id),
-				lx_nid_str(&route->nid), strerror(-r));
+			lx_warn("route=%s gateway=%s reason=\"%s\" action=\"route not used until "
+				"the "
+				"gateway is discovered\"",
+				lx_net_str(route->rnet->id), lx_nid_str(&route->nid), strerror(-r));
 		else if (lx_peer_of(pni) != gateway)
 			route_move(route, lx_peer_of(pni));
 	}

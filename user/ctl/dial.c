@@ -62,9 +62,7 @@ static int connect_to(const char *path, int timeout_ms)
 static bool describe_running(const char *instance, char *buf, size_t size)
 {
 	char path[PATH_SIZE], name[NAME_MAX + 1];
-	int fd LX_AUTO_CLOSE = lx_ctl_path(instance, path, sizeof(path))
-				       ? -1
-				       : connect_to(path, 0);
+	int fd LX_AUTO_CLOSE = lx_ctl_path(instance, path, sizeof(path)) ? -1 : connect_to(path, 0);
 	unsigned long netns = netns_of(instance);
 	struct ucred cred = { 0 };
 	socklen_t len = sizeof(cred);
@@ -125,9 +123,11 @@ int lx_dial(const char *address, int timeout_ms, char *ret_text, size_t text_siz
 	int err = is_path ? 0 : lx_ctl_instance(address, instance, sizeof(instance));
 
 	if (err && err != -EINVAL)
-		return lx_explain(ret_text, text_size, err,
-				  "cannot read /proc/self/ns/net: %s; mount /proc, or name the instance "
-				  "(-n NAME)", strerror(-err));
+		return lx_explain(
+			ret_text, text_size, err,
+			"cannot read /proc/self/ns/net: %s; mount /proc, or name the instance "
+			"(-n NAME)",
+			strerror(-err));
 	if (err)
 		return lx_explain(ret_text, text_size, err,
 				  "instance \"%s\": letters, digits, '_', '.' and '-' are "

@@ -19,7 +19,8 @@
 
 static const char *const verb_names[] = { "show", "add", "del", "set" };
 
-static int refuse(struct lx_ctl *ctl, int error, const char *object, const struct lx_ctl_args_error *why)
+static int refuse(struct lx_ctl *ctl, int error, const char *object,
+		  const struct lx_ctl_args_error *why)
 {
 	lx_ctl_fail(ctl, LX_CTL_FROM_CALLER, error, "%s: %s", object,
 		    *why->text ? why->text : strerror(-error));
@@ -46,8 +47,8 @@ static int take_flags(const struct lx_request *r, const struct lx_ctl_arg *args,
 		}
 		if (!on && (!args->value || strcmp(args->value, "false"))) {
 			snprintf(why->word, sizeof(why->word), "%s", args->key);
-			snprintf(why->text, sizeof(why->text), "%s: \"true\" or \"false\" is expected",
-				 args->key);
+			snprintf(why->text, sizeof(why->text),
+				 "%s: \"true\" or \"false\" is expected", args->key);
 			return -EINVAL;
 		}
 		*flags = on != f->inverse ? *flags | f->flag : *flags & ~f->flag;
@@ -74,7 +75,7 @@ static int no_such(struct lx_ctl *ctl, enum lx_ctl_verb verb, unsigned int objec
 static unsigned int level_of(const struct lx_request *r, const void *obj)
 {
 	return r->schema == &lx_ctl_show_schema ? ((const struct lx_ctl_show *)obj)->level
-						    : LX_LEVEL_OWN;
+						: LX_LEVEL_OWN;
 }
 
 int lx_ctl_start(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object,
@@ -136,8 +137,7 @@ int lx_ctl_next(struct lx_ctl *ctl, struct lx_ctl_row *ret_row)
 
 	if (more == 1)
 		lx_ctl_row_of(ret_row, shown ? shown->group : NULL,
-			      shown ? shown->row : &lx_ctl_nothing_schema, attrs, len,
-			      ctl->level);
+			      shown ? shown->row : &lx_ctl_nothing_schema, attrs, len, ctl->level);
 	return more;
 }
 

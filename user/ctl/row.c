@@ -231,8 +231,9 @@ int lx_ctl_get(const struct lx_ctl_row *row, const char *path, struct lx_ctl_val
 		if (!v.key || !lx_key_is(v.key, key))
 			continue;
 		if (path[len])
-			return v.type == LX_CTL_MAP ? lx_ctl_get(&v.inside, path + len + 1, ret_value)
-						    : -ENOENT;
+			return v.type == LX_CTL_MAP
+				       ? lx_ctl_get(&v.inside, path + len + 1, ret_value)
+				       : -ENOENT;
 		*ret_value = v;
 		return 0;
 	}

@@ -111,10 +111,11 @@ static void refuse(struct ask *a, int err)
 
 	if (err == -EHOSTUNREACH && lost)
 		err = lost;
-	lx_client_reply(a->client, err, "ask", "test node %s does not answer: %s%s%s; next: lnetx ping %s, "
-			"and is its selftest on (lnetx selftest on; Lustre: modprobe lnet_selftest)",
-			lx_nid_str(&a->nid), strerror(-err), *hop ? ": " : "", hop,
-			lx_nid_str(&a->nid));
+	lx_client_reply(
+		a->client, err, "ask",
+		"test node %s does not answer: %s%s%s; next: lnetx ping %s, "
+		"and is its selftest on (lnetx selftest on; Lustre: modprobe lnet_selftest)",
+		lx_nid_str(&a->nid), strerror(-err), *hop ? ": " : "", hop, lx_nid_str(&a->nid));
 }
 
 static void answer(struct ask *a)

@@ -37,8 +37,7 @@ static bool is_any(const struct lx_nid *nid)
 /* Each gets the rows of an object: an array, as the object's schema describes it. */
 
 #define LIST(fn, type, get)                                                                        \
-	static int fn(struct lx_daemon *d, const struct lx_ctl_show *req,                      \
-		      struct lx_rows *rows)                                                        \
+	static int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)    \
 	{                                                                                          \
 		type *list = NULL;                                                                 \
 		int err = get(d->node, &list, &rows->n);                                           \
@@ -95,13 +94,13 @@ static bool keep_route(struct lx_daemon *d, const struct lx_ctl_show *req, const
 
 static bool keep_udsp(struct lx_daemon *d, const struct lx_ctl_show *req, const void *element)
 {
-	return req->index == LX_UNSET || req->index == ((const struct lx_conf_udsp *)element)->index;
+	return req->index == LX_UNSET ||
+	       req->index == ((const struct lx_conf_udsp *)element)->index;
 }
 
 /* ---- single values ----------------------------------------------------------------- */
 
-static int get_selftest(struct lx_daemon *d, const struct lx_ctl_show *req,
-			struct lx_rows *rows)
+static int get_selftest(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_ctl_selftest_info *info = lx_rows_one(rows, sizeof(*info));
 
@@ -150,13 +149,13 @@ static int get_status(struct lx_daemon *d, const struct lx_ctl_show *req, struct
 	if (!status)
 		return -ENOMEM;
 	*status = (struct lx_ctl_status){ .version = LX_VERSION,
-					      .instance = d->instance,
-					      .config = d->config_file,
-					      .pid = getpid(),
-					      .uptime_s = lx_clocks_passed_s(&d->started, &now),
-					      .clock_jump_s = lx_clocks_jump_s(&d->started, &now),
-					      .configured = d->node != NULL,
-					      .clients = lx_server_clients(d->server) };
+					  .instance = d->instance,
+					  .config = d->config_file,
+					  .pid = getpid(),
+					  .uptime_s = lx_clocks_passed_s(&d->started, &now),
+					  .clock_jump_s = lx_clocks_jump_s(&d->started, &now),
+					  .configured = d->node != NULL,
+					  .clients = lx_server_clients(d->server) };
 	lx_share_fill(status);
 	fill_missing(d, status->missing, sizeof(status->missing));
 	return 0;
@@ -165,8 +164,7 @@ static int get_status(struct lx_daemon *d, const struct lx_ctl_show *req, struct
 /* ---- the reference's files ---------------------------------------------------------- */
 
 /* A row for each line. */
-static int list_columns(struct lx_daemon *d, const struct lx_ctl_show *req,
-			struct lx_rows *rows)
+static int list_columns(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	char *text LX_AUTO_FREE = NULL, *save;
 	int err = lx_columns_text(d->node, req->name, &text);
@@ -235,8 +233,7 @@ static int add_tunable(const char *module, const struct lx_tunable *t, const cha
 	return 0;
 }
 
-static int list_tunables(struct lx_daemon *d, const struct lx_ctl_show *req,
-			 struct lx_rows *rows)
+static int list_tunables(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct tunable_walk w = { .req = req, .rows = rows };
 

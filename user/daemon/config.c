@@ -39,7 +39,8 @@ void lx_config_log_ignored(const char *path, const struct lx_conf *conf)
 	char text[1000];
 
 	if (conf->ignored)
-		lx_warn("config=%s ignored=\"%s\" reason=\"no meaning in lnetx; see lnetx.conf(5)\"",
+		lx_warn("config=%s ignored=\"%s\" reason=\"no meaning in lnetx; see "
+			"lnetx.conf(5)\"",
 			path, lx_daemon_log_unquoted(conf->ignored, text, sizeof(text)));
 }
 

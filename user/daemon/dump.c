@@ -24,8 +24,8 @@ void *lx_rows_one(struct lx_rows *rows, size_t size)
 	return rows->list;
 }
 
-int lx_dump_new(const struct lx_ctl_shown *object, unsigned int level,
-		const struct lx_rows *rows, struct lx_dump **ret_dump)
+int lx_dump_new(const struct lx_ctl_shown *object, unsigned int level, const struct lx_rows *rows,
+		struct lx_dump **ret_dump)
 {
 	struct lx_dump *dump = calloc(1, sizeof(*dump));
 

@@ -29,8 +29,8 @@ struct lx_dump {
  * @rows: owned by the dump from now on, even on failure
  * Returns 0 or -ENOMEM.
  */
-int lx_dump_new(const struct lx_ctl_shown *object, unsigned int level,
-		const struct lx_rows *rows, struct lx_dump **ret_dump);
+int lx_dump_new(const struct lx_ctl_shown *object, unsigned int level, const struct lx_rows *rows,
+		struct lx_dump **ret_dump);
 void lx_dump_free(struct lx_dump *dump);
 
 /* Bytes of an element. */

@@ -381,7 +381,8 @@ int lx_edit_udsp_add(struct lx_edit *e)
 		err = lx_udsp_add(e->node, u);
 	if (err == -EALREADY)
 		return say(e, err, "this policy is there already; see \"lnetx udsp show\"");
-	return err && err != -EINVAL ? say(e, err, "cannot add the policy: %s", strerror(-err)) : err;
+	return err && err != -EINVAL ? say(e, err, "cannot add the policy: %s", strerror(-err))
+				     : err;
 }
 
 int lx_edit_udsp_del(struct lx_edit *e)

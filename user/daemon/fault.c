@@ -27,7 +27,8 @@ int lx_edit_fault_add(struct lx_edit *e)
 		return 0;
 	case -EINVAL:
 		return say(e, err,
-			   "the rule would match nothing, or does not say when to act; only PUT and GET "
+			   "the rule would match nothing, or does not say when to act; only PUT "
+			   "and GET "
 			   "have a portal, and a rate or an interval is needed");
 	case -ENOSPC:
 		return say(e, err, "too many rules; delete some (lnetx fault del)");

@@ -407,8 +407,10 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 		return err;
 	}
 	if (err) {
-		lx_err("reason=\"cannot read /proc/self/ns/net: %s\" next=\"mount /proc, or name the "
-		       "instance: lnetxd -n NAME\"", strerror(-err));
+		lx_err("reason=\"cannot read /proc/self/ns/net: %s\" next=\"mount /proc, or name "
+		       "the "
+		       "instance: lnetxd -n NAME\"",
+		       strerror(-err));
 		return err;
 	}
 	d->loop = &lnetxd.loop;
@@ -486,8 +488,10 @@ static int has_threads(void)
 	while (n > 0)
 		pthread_join(thread[--n], NULL);
 	if (err)
-		lx_err("action=exit reason=\"cannot create %d threads: %s\" next=\"raise TasksMax of the "
-		       "unit, or the limit of processes (ulimit -u)\"", THREADS, strerror(-err));
+		lx_err("action=exit reason=\"cannot create %d threads: %s\" next=\"raise TasksMax "
+		       "of the "
+		       "unit, or the limit of processes (ulimit -u)\"",
+		       THREADS, strerror(-err));
 	return err;
 }
 

@@ -229,7 +229,8 @@ void lx_neighbours_save(struct lx_daemon *d)
 		return;
 	err = write_file(nb);
 	if (err && !nb->warned)
-		lx_warn("file=%s reason=\"%s\" action=\"after a restart neighbours find this router "
+		lx_warn("file=%s reason=\"%s\" action=\"after a restart neighbours find this "
+			"router "
 			"when they next check it, not at once\"",
 			nb->path, strerror(-err));
 	nb->warned = err;

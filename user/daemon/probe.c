@@ -98,8 +98,7 @@ static void answer(struct probe *p)
 	if (!p->client)
 		return;
 	if (!err) {
-		err = lx_dump_new(&lx_ctl_pings, p->level, &(struct lx_rows){ p->info, 1 },
-				  &dump);
+		err = lx_dump_new(&lx_ctl_pings, p->level, &(struct lx_rows){ p->info, 1 }, &dump);
 		p->info = NULL;
 	}
 	if (err)

@@ -288,8 +288,7 @@ static int explain(struct lx_programs *o, int err, const char *what, char *text,
 	return lx_explain(text, size, err, "%s: %s", what, strerror(-err));
 }
 
-static int set_rate(struct lx_programs *o, const struct lx_ctl_guard *req, char *text,
-		    size_t size)
+static int set_rate(struct lx_programs *o, const struct lx_ctl_guard *req, char *text, size_t size)
 {
 	int64_t burst = req->burst;
 	int err;
@@ -404,8 +403,7 @@ int lx_programs_ban(struct lx_programs *o, struct lx_node *node, const struct lx
 	return explain(o, err, "ban not set", text, size);
 }
 
-int lx_programs_unban(struct lx_programs *o, const struct lx_ctl_ban *req, char *text,
-		      size_t size)
+int lx_programs_unban(struct lx_programs *o, const struct lx_ctl_ban *req, char *text, size_t size)
 {
 	int err = lx_guard_unban(o->guard, &req->nid);
 
@@ -481,8 +479,7 @@ static void add_unloaded(struct lx_bpf_info *info)
 	info->n_sets++;
 }
 
-int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req,
-			 struct lx_rows *rows)
+int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_bpf_info *info = lx_rows_one(rows, sizeof(*info));
 	struct settings tcp = { .fastpath = true };
@@ -500,8 +497,7 @@ int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req,
 	return 0;
 }
 
-int lx_programs_show_guard(struct lx_daemon *d, const struct lx_ctl_show *req,
-			   struct lx_rows *rows)
+int lx_programs_show_guard(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_guard_info *info = lx_rows_one(rows, sizeof(*info));
 	int err = info ? lx_guard_info(d->programs->guard, info) : -ENOMEM;
@@ -518,7 +514,7 @@ int lx_programs_show_guard(struct lx_daemon *d, const struct lx_ctl_show *req,
 }
 
 #define GUARD_LIST(fn, type, get)                                                                  \
-	int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)       \
+	int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)           \
 	{                                                                                          \
 		type *list = NULL;                                                                 \
 		int err = get(d->programs->guard, &list, &rows->n);                                \
@@ -532,7 +528,7 @@ GUARD_LIST(lx_programs_show_refusals, struct lx_guard_refusal_info, lx_guard_ref
 
 /* Not loaded: nothing to show; "lnetx bpf status" says why. */
 #define FASTPATH_LIST(fn, type, get)                                                               \
-	int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)       \
+	int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)           \
 	{                                                                                          \
 		type *list = NULL;                                                                 \
 		int err = d->programs->fastpath_loaded                                             \

@@ -42,7 +42,9 @@ void lx_programs_settle(struct lx_programs *programs);
  * something back. Main thread, while no change is running.
  */
 bool lx_programs_look(struct lx_programs *programs);
-/* An admin wants what is not put back any more to be tried again. On the worker, before it follows. */
+/*
+ * An admin wants what is not put back any more to be tried again. On the worker, before it follows.
+ */
 void lx_programs_retry(struct lx_programs *programs);
 
 /* lx_programs_settle() will unload the fast path: do not use it any more. Main thread. */
@@ -55,8 +57,8 @@ struct lx_fastpath *lx_programs_fastpath(const struct lx_programs *programs);
 struct lx_guard *lx_programs_guard(const struct lx_programs *programs);
 
 /* Requests of commands GUARD, BANS and PREFIXES; @node may be NULL. */
-int lx_programs_guard_set(struct lx_programs *programs, const struct lx_ctl_guard *req,
-			  char *text, size_t size);
+int lx_programs_guard_set(struct lx_programs *programs, const struct lx_ctl_guard *req, char *text,
+			  size_t size);
 int lx_programs_ban(struct lx_programs *programs, struct lx_node *node,
 		    const struct lx_ctl_ban *req, int64_t *ret_closed, char *text, size_t size);
 int lx_programs_unban(struct lx_programs *programs, const struct lx_ctl_ban *req, char *text,
@@ -67,12 +69,10 @@ int lx_programs_prefix_del(struct lx_programs *programs, const struct lx_ctl_pre
 			   char *text, size_t size);
 
 /* Rows of shows, for the table in command.c. */
-int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req,
-			 struct lx_rows *rows);
+int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows);
 int lx_programs_show_guard(struct lx_daemon *d, const struct lx_ctl_show *req,
 			   struct lx_rows *rows);
-int lx_programs_show_bans(struct lx_daemon *d, const struct lx_ctl_show *req,
-			  struct lx_rows *rows);
+int lx_programs_show_bans(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows);
 int lx_programs_show_prefixes(struct lx_daemon *d, const struct lx_ctl_show *req,
 			      struct lx_rows *rows);
 int lx_programs_show_refusals(struct lx_daemon *d, const struct lx_ctl_show *req,

@@ -36,8 +36,10 @@ void lx_share_claim(void)
 	if (sched_getscheduler(0) != SCHED_OTHER || getpriority(PRIO_PROCESS, 0) ||
 	    !setpriority(PRIO_PROCESS, 0, NICE))
 		return;
-	lx_info("nice=0 reason=\"%s\" next=\"on a busy router lnetxd may starve: give it CAP_SYS_NICE or "
-		"LimitNICE=%d\"", strerror(errno), NICE);
+	lx_info("nice=0 reason=\"%s\" next=\"on a busy router lnetxd may starve: give it "
+		"CAP_SYS_NICE or "
+		"LimitNICE=%d\"",
+		strerror(errno), NICE);
 }
 
 static uint64_t cpu_ms(void)

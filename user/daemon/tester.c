@@ -228,8 +228,7 @@ int lx_edit_selftest_set(struct lx_edit *e)
 	return err;
 }
 
-static void describe_service(const struct lx_selftest_info *info,
-			     struct lx_ctl_selftest_info *ret)
+static void describe_service(const struct lx_selftest_info *info, struct lx_ctl_selftest_info *ret)
 {
 	ret->sent = info->rpc.sent;
 	ret->served = info->rpc.rcvd;

@@ -58,7 +58,7 @@ static void on_message(const struct lx_trace *t, uint64_t lost, void *arg)
 		.bytes = t->bytes,
 		.lane = t->lane == LX_NO_LANE ? -1 : t->lane,
 		.reason = t->lane == LX_NO_LANE && t->reason < LX_LANE0_COUNT ? reasons[t->reason]
-									       : NULL,
+									      : NULL,
 	};
 	tracer->lost = 0;
 	lx_list_for_each (r, &tracer->rings, link) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * See the header. Called by main.c before anything is opened or created. Only the log's thread runs by
- * then; it keeps no capability, as it has not asked to.
+ * See the header. Called by main.c before anything is opened or created. Only the log's thread runs
+ * by then; it keeps no capability, as it has not asked to.
  */
 #include <cap-ng.h>
 #include <errno.h>
@@ -35,8 +35,10 @@ static void lift_limit(void)
 
 	if (!getrlimit(RLIMIT_MEMLOCK, &now) && now.rlim_max != RLIM_INFINITY &&
 	    setrlimit(RLIMIT_MEMLOCK, &none))
-		lx_warn("limit=memlock bytes=%llu reason=\"%s\" next=\"raise it (ulimit -Hl unlimited), or "
-			"RDMA fails, and sends copy\"", (unsigned long long)now.rlim_max, strerror(errno));
+		lx_warn("limit=memlock bytes=%llu reason=\"%s\" next=\"raise it (ulimit -Hl "
+			"unlimited), or "
+			"RDMA fails, and sends copy\"",
+			(unsigned long long)now.rlim_max, strerror(errno));
 }
 
 static int give_directories(const struct passwd *user)
@@ -55,7 +57,8 @@ static int give_directories(const struct passwd *user)
 		return err;
 	}
 	if (lx_pin_give(user->pw_uid, user->pw_gid, note))
-		lx_warn("user=%s reason=\"%s\" action=\"BPF programs have no pins: they end with lnetxd\"",
+		lx_warn("user=%s reason=\"%s\" action=\"BPF programs have no pins: they end with "
+			"lnetxd\"",
 			user->pw_name, note);
 	return 0;
 }
@@ -69,7 +72,8 @@ static void choose_capabilities(void)
 	for (size_t i = 0; i < KEPT; i++) {
 		have[i] = capng_have_capability(CAPNG_PERMITTED, kept[i]);
 		if (!have[i])
-			lx_warn("capability=cap_%s reason=\"root does not have it here\" next=\"see "
+			lx_warn("capability=cap_%s reason=\"root does not have it here\" "
+				"next=\"see "
 				"lnetxd(8), USERS AND CAPABILITIES: what lacks without it\"",
 				capng_capability_to_name(kept[i]));
 	}
@@ -85,12 +89,13 @@ static int drop(const struct passwd *user)
 	int err;
 
 	choose_capabilities();
-	err = capng_change_id(user->pw_uid, user->pw_gid, CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_BOUNDING);
+	err = capng_change_id(user->pw_uid, user->pw_gid,
+			      CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_BOUNDING);
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
 	if (err) {
-		lx_err("user=%s action=exit reason=\"cannot become this user: %s (%d)\"", user->pw_name,
-		       strerror(errno), err);
+		lx_err("user=%s action=exit reason=\"cannot become this user: %s (%d)\"",
+		       user->pw_name, strerror(errno), err);
 		return -EPERM;
 	}
 	/* Otherwise our own files in /proc are root's: what BPF maps take is read there. */
@@ -104,15 +109,18 @@ int lx_user_become(const char *name)
 	int err;
 
 	if (!user) {
-		lx_err("user=%s action=exit reason=\"there is no such user\" next=\"useradd --system %s\"",
+		lx_err("user=%s action=exit reason=\"there is no such user\" next=\"useradd "
+		       "--system %s\"",
 		       name, name);
 		return -ENOENT;
 	}
 	if (user->pw_uid == geteuid())
 		return 0;
 	if (geteuid()) {
-		lx_err("user=%s action=exit reason=\"only root can become another user\" next=\"leave out "
-		       "--user, or start it as root\"", name);
+		lx_err("user=%s action=exit reason=\"only root can become another user\" "
+		       "next=\"leave out "
+		       "--user, or start it as root\"",
+		       name);
 		return -EPERM;
 	}
 	lift_limit();

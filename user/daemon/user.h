@@ -9,9 +9,9 @@
 /**
  * lx_user_become - go on as this user
  *
- * Gives them the directories for the control socket, the state and the pins of BPF, also with what an
- * lnetxd of root left there. Logs what is missing. Returns 0, also if this is that user already, or
- * -errno: the caller must not go on.
+ * Gives them the directories for the control socket, the state and the pins of BPF, also with what
+ * an lnetxd of root left there. Logs what is missing. Returns 0, also if this is that user already,
+ * or -errno: the caller must not go on.
  */
 int lx_user_become(const char *name);
 

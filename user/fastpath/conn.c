@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Per-connection state: allocated on first use, freed when the connection closes; withdrawing lanes. */
+/*
+ * Per-connection state: allocated on first use, freed when the connection closes; withdrawing
+ * lanes.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

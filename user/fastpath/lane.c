@@ -90,7 +90,8 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 		lx_fastpath_give(fp->fastpath, LX_FASTPATH_LANES, index);
 		conn->no_stream = r == -EOPNOTSUPP;
 		if (conn->no_stream)
-			lx_warn("%s reason=\"it has ECN (sysctl net.ipv4.tcp_ecn), or timestamps in "
+			lx_warn("%s reason=\"it has ECN (sysctl net.ipv4.tcp_ecn), or timestamps "
+				"in "
 				"microseconds\" action=\"it is no lane\"",
 				lx_sock_conn_name(conn->conn, name, sizeof(name)));
 		return;
@@ -104,7 +105,8 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 static bool has_room(const struct lx_fp *fp, const struct lx_fp_conn *conn, unsigned int next_hop)
 {
 	return lx_fastpath_peer(fp->fastpath, next_hop)->n_lanes < LX_FP_PEER_LANES &&
-	       (conn->lane >= 0 || lx_fastpath_used(fp->fastpath, LX_FASTPATH_LANES) < LX_LANES_MAX);
+	       (conn->lane >= 0 ||
+		lx_fastpath_used(fp->fastpath, LX_FASTPATH_LANES) < LX_LANES_MAX);
 }
 
 /* Hands a connection to the programs, for the first time or again. */

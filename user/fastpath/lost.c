@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Messages that are lost with a lane. Streams forget a message as soon as it is acknowledged to its sender,
- * which it also is when it has been stored, or has no lane any more. So those on a lane are noted before.
+ * Messages that are lost with a lane. Streams forget a message as soon as it is acknowledged to its
+ * sender, which it also is when it has been stored, or has no lane any more. So those on a lane are
+ * noted before.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -50,8 +50,8 @@ void lx_fp_peer_share(struct lx_fp *fp, struct lx_fp_neighbour *peer)
 	fp_peer->node = lx_lnd_peer_number(peer->facts.ni, &peer->facts.nid);
 
 	/* The core may learn of the peer only with the current message. */
-	peer->shared =
-		!lx_lnd_share_credits(peer->facts.ni, &peer->facts.nid, &fp_peer->tx, &fp_peer->rtr);
+	peer->shared = !lx_lnd_share_credits(peer->facts.ni, &peer->facts.nid, &fp_peer->tx,
+					     &fp_peer->rtr);
 }
 
 int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *sock_peer)

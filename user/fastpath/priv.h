@@ -129,7 +129,9 @@ struct lx_fp_run {
 	uint64_t idle_una; /* una if it was idle at the last look; else ~0 */
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
-	/* What the next hop should have acknowledged, for how long it has not, and ACKs until then. */
+	/*
+	 * What the next hop should have acknowledged, for how long it has not, and ACKs until then.
+	 */
 	uint64_t mark, mark_ns, mark_acks, looked_ns;
 	struct lx_fp_store *store; /* NULL: the lane is not stored */
 	struct lx_fp_cut {
@@ -366,8 +368,8 @@ void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum l
 void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s);
 void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 /*
- * Of a lane that takes nothing more: streams that wait for it look for another one, and those that have
- * messages on it tell their senders what lacks.
+ * Of a lane that takes nothing more: streams that wait for it look for another one, and those that
+ * have messages on it tell their senders what lacks.
  */
 void lx_fp_lane_tell(struct lx_fp *fp, unsigned int index);
 /* Helps those that wait for a lane that rests. */
@@ -391,7 +393,8 @@ const struct lx_fp_offender *lx_fp_offender(struct lx_fp *fp, const uint8_t addr
 /* Whose turn it is in the first message of a lane. */
 enum lx_fp_turn {
 	LX_FP_TURN_NONE,     /* all of it has been here */
-	LX_FP_TURN_SENDER,   /* the next hop has what has been here, and room for more; or lacks the rest */
+	/* the next hop has what has been here, and room for more; or lacks the rest */
+	LX_FP_TURN_SENDER,
 	LX_FP_TURN_NEXT_HOP, /* it has not acknowledged it yet */
 	LX_FP_TURN_WINDOW,   /* it has, and has no room for the rest */
 };
@@ -422,8 +425,8 @@ void lx_fp_lost_fini(struct lx_fp_lost *lost);
 /* ---- store.c */
 
 /*
- * Stores a lane whose next hop does not flow, or lets its socket have it back if nothing is under way;
- * goes on with one that is stored.
+ * Stores a lane whose next hop does not flow, or lets its socket have it back if nothing is under
+ * way; goes on with one that is stored.
  */
 void lx_fp_store_watch(struct lx_fp *fp, unsigned int index, enum lx_fp_turn turn, uint64_t now);
 /*

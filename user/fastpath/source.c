@@ -132,9 +132,11 @@ static void tell_full(struct lx_fp *fp)
 {
 	unsigned int missed;
 
-	if (!fp->full && lx_ratelimit(&fp->full_limit, 0, lx_sock_now(), LX_RATELIMIT_MINUTE, &missed))
+	if (!fp->full &&
+	    lx_ratelimit(&fp->full_limit, 0, lx_sock_now(), LX_RATELIMIT_MINUTE, &missed))
 		lx_warn("streams=%lld missed=%u reason=\"all of them are in use\" action=\"further "
-			"connections are served without the kernel\" next=\"tunable fastpath_streams\"",
+			"connections are served without the kernel\" next=\"tunable "
+			"fastpath_streams\"",
 			(long long)lx_sock_offload_streams(), missed);
 	fp->full = true;
 }

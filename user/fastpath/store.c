@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stored lanes: a next hop does not flow, and what is under way to it would hold up its senders, who
- * keep the data, and with them what they have for others.
+ * Stored lanes: a next hop does not flow, and what is under way to it would hold up its senders,
+ * who keep the data, and with them what they have for others.
  *
  *	LIVE ── what has been sent is not acknowledged for STORE_NS ──▶ STORED
  *	  ▲                                                               │ all of it is
  *	  └───────────────── SOCKET ◀─────────────────────────────────────┘
  *
- * The programs take no new messages for a stored lane; what comes of those that are on it, they hand to
- * us (bpf/store.h), and acknowledge. We write it into the lane's own socket, in the order of the lane:
- * what else a next hop that does not read needs - repeating, probing, giving up - is the kernel's TCP's.
- * New messages take lane 0, as without the fast path.
+ * The programs take no new messages for a stored lane; what comes of those that are on it, they
+ * hand to us (bpf/store.h), and acknowledge. We write it into the lane's own socket, in the order
+ * of the lane: what else a next hop that does not read needs - repeating, probing, giving up - is
+ * the kernel's TCP's. New messages take lane 0, as without the fast path.
  *
  *	                base          una           next
  *	 ───────────────┼─────────────┼─────────────┼───────────────────────┼──▶ lane position
  *	                │ acknowledged│ the socket's│ stored, or to come    │ end
  *
- * Before it was stored, the programs sent some of it, too. If una passes next, the socket skips that as
- * soon as it has nothing else to repeat.
+ * Before it was stored, the programs sent some of it, too. If una passes next, the socket skips
+ * that as soon as it has nothing else to repeat.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -127,7 +127,9 @@ static bool range_add(struct lx_fp_store *store, uint64_t start, uint64_t end)
 
 /* ---- the socket ------------------------------------------------------------------ */
 
-/* The socket's next byte is now the one at una. In this order: an ACK that is too old does nothing. */
+/*
+ * The socket's next byte is now the one at una. In this order: an ACK that is too old does nothing.
+ */
 static void skip(struct lx_fp_store *store, uint64_t una)
 {
 	struct lx_lane *lane = lane_of(store);
@@ -165,14 +167,16 @@ static void feed(struct lx_fp_store *store)
 
 static void close_for(struct lx_fp_store *store, int error)
 {
-	lx_sock_conn_fail(store->conn->conn, error, LX_HSTATUS_LOCAL_ERROR,
-			  "it does not take data, and no memory is left to store what is under way");
+	lx_sock_conn_fail(
+		store->conn->conn, error, LX_HSTATUS_LOCAL_ERROR,
+		"it does not take data, and no memory is left to store what is under way");
 }
 
 void lx_fp_stored(const struct lx_stored *stored, const void *bytes, void *arg)
 {
 	struct lx_fp *fp = arg;
-	struct lx_fp_store *store = stored->lane < LX_LANES_MAX ? fp->run[stored->lane].store : NULL;
+	struct lx_fp_store *store =
+		stored->lane < LX_LANES_MAX ? fp->run[stored->lane].store : NULL;
 	uint64_t start = stored->pos, end = stored->pos + stored->len, una;
 	int r = 0;
 
@@ -203,7 +207,8 @@ static void refuse(struct lx_fp *fp, const struct lx_fp_conn *conn, uint64_t byt
 	if (now < fp->refused_ns)
 		return;
 	fp->refused_ns = now + LX_REFUSED_NS;
-	lx_warn("next_hop=%s bytes=%llu reason=\"it does not take what is under way, and there is no "
+	lx_warn("next_hop=%s bytes=%llu reason=\"it does not take what is under way, and there is "
+		"no "
 		"memory to store that (tunable fastpath_store)\" action=\"its senders wait\"",
 		lx_nid_str(&conn->facts.nid), (unsigned long long)bytes);
 }

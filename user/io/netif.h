@@ -74,8 +74,8 @@ struct lx_netif {
 };
 
 /*
- * Why an NI with this interface is down: LX_DOWN_INTERFACE, LX_DOWN_CARRIER; LX_DOWN_NO. @starting: the
- * kernel may not have noted the carrier yet.
+ * Why an NI with this interface is down: LX_DOWN_INTERFACE, LX_DOWN_CARRIER; LX_DOWN_NO. @starting:
+ * the kernel may not have noted the carrier yet.
  */
 enum lx_down_why lx_netif_down(const struct lx_netif *netif, bool starting);
 
@@ -142,9 +142,9 @@ bool lx_netif_is_loopback(const char *name);
 bool lx_netif_has_lro(const char *name);
 
 /**
- * lx_netif_tx_dropped - packets that an interface dropped instead of sending them, or failed to send
- * Counted by the kernel since the interface exists, here modulo 2^32. Returns 0, -ENODEV: no such
- * interface; or another errno.
+ * lx_netif_tx_dropped - packets that an interface dropped instead of sending them, or failed to
+ * send Counted by the kernel since the interface exists, here modulo 2^32. Returns 0, -ENODEV: no
+ * such interface; or another errno.
  */
 int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped);
 

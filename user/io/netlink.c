@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See the header. Called by netwatch.c, the fast path's interfaces and the tools for this machine. */
+/*
+ * See the header. Called by netwatch.c, the fast path's interfaces and the tools for this machine.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,7 +29,8 @@ struct nlmsghdr *lx_netlink_request(union lx_netlink_request *request, uint16_t 
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(request);
 
 	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags; /* a dump needs no ACK, and has none */
+	nlh->nlmsg_flags =
+		NLM_F_REQUEST | NLM_F_ACK | flags; /* a dump needs no ACK, and has none */
 	nlh->nlmsg_seq = SEQ;
 	memcpy(mnl_nlmsg_put_extra_header(nlh, size), header, size);
 	return nlh;
@@ -58,7 +61,8 @@ const struct nlattr *lx_netlink_attr(const struct nlmsghdr *nlh, size_t size, ui
 {
 	const struct nlattr *attr;
 
-	mnl_attr_for_each (attr, nlh, size) {
+	mnl_attr_for_each(attr, nlh, size)
+	{
 		if (mnl_attr_get_type(attr) == type)
 			return attr;
 	}
