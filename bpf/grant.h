@@ -10,7 +10,7 @@
  *	NONE ─────────────────────────────────▶ WAITS, in the lane's queue
  *	  ▲                                       │ an ACK of the next hop has made room;
  *	  │ the next message is framed            ▼ or at once, if there is room
- *	  └───────────────────────────────── GIVEN: the window opens for a message like the last one
+ *	  └──────────────────────────────────── GIVEN: the window opens for a message like the last
  *
  * The sender waits, with its data. One that does not use its grant may have nothing to send: as
  * soon as the lane has delivered what was before it, the next in the queue gets one beyond the

@@ -118,8 +118,8 @@ static const struct lx_metric route_metrics[] = {
 #define POOL(name, help, path, pool) \
 	{ name, help, LX_GAUGE, pool "." path, "pool=\"" pool "\"", NULL }
 #define POOLS(name, help, path) \
-	POOL(name, help, path, "tiny"), POOL(name, help, path, "small"), POOL(name, help, path,
-	  "large")
+	POOL(name, help, path, "tiny"), POOL(name, help, path, "small"), \
+	POOL(name, help, path, "large")
 static const struct lx_metric routing_metrics[] = {
 	{ "lnetx_routing_enabled", "whether routing is switched on", LX_GAUGE, "enable", NULL,
 	  NULL },

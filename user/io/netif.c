@@ -405,14 +405,6 @@ int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_neti
 	return 0;
 }
 
-int lx_netif_by_nid(const struct lx_nid *nid, const char *name, struct lx_netif *ret_netif)
-{
-	union lx_addr addr;
-
-	lx_addr_of_nid(&addr, nid, 0);
-	return lx_netif_by_addr(&addr, name, ret_netif);
-}
-
 int lx_netif_first(int family, const char *name, struct lx_netif *ret_netif)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;

@@ -103,8 +103,15 @@ int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_neti
  */
 int lx_netif_first(int family, const char *name, struct lx_netif *ret_netif);
 
-/* As lx_netif_by_addr(). */
-int lx_netif_by_nid(const struct lx_nid *nid, const char *name, struct lx_netif *ret_netif);
+/* As lx_netif_by_addr(). Here, so that a test's fake of that is asked, too. */
+static inline int lx_netif_by_nid(const struct lx_nid *nid, const char *name,
+				  struct lx_netif *ret_netif)
+{
+	union lx_addr addr;
+
+	lx_addr_of_nid(&addr, nid, 0);
+	return lx_netif_by_addr(&addr, name, ret_netif);
+}
 
 /**
  * lx_netif_addrs - all IP addresses, each with its interface
