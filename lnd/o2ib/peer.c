@@ -180,8 +180,8 @@ static void dial_failed(struct lx_o2ib_peer *peer, int error)
 	peer->forget_at_ns = lx_o2ib_now(peer->net) + FORGET_S * LX_O2IB_SECOND;
 	if (may_warn(peer))
 		lx_warn("ni=%s peer=%s reason=\"cannot connect: %s\" failed=%u "
-			"action=\"messages to it fail, each tries again; no further line for %u "
-			"s\"",
+			"action=\"messages to it fail, each tries again; no further line for "
+			"%u s\"",
 			lx_nid_str(&peer->net->ni->nid), lx_nid_str(&peer->nid), strerror(-error),
 			peer->failures, peer->warn_pause_s);
 	peer_reset(peer);

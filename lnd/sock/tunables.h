@@ -76,12 +76,11 @@
 	X(tag, fastpath, 1, 0, 1, lx_sock_switch_names,                                            \
 	  "let programs in the kernel forward messages, where they are loaded; lnetx only")        \
 	X(tag, fastpath_streams, 4096, 0, 16384, NULL,                                             \
-	  "most connections whose messages the kernel forwards, 40 KiB of memory each; lnetx "     \
-	  "only")                                                                                  \
+	  "most connections whose messages the kernel forwards, 40 KiB of memory each; "           \
+	  "lnetx only")                                                                            \
 	X(tag, fastpath_store, 256, 0, 65536, NULL,                                                \
 	  "MiB of memory at most for data that the kernel cannot forward, as its next hop does "   \
-	  "not "                                                                                   \
-	  "take it; lnetx only")
+	  "not take it; lnetx only")
 
 LX_TUNABLE_STRUCT(lx_sock_tunables, LX_SOCK_TUNABLES);
 

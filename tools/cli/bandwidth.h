@@ -82,7 +82,7 @@ size_t lx_bandwidth_round(size_t n, size_t round, struct lx_bandwidth_pair *ret_
  * lx_bandwidth_judge - find out which nodes and pairs are slow
  * @low: 0 to 1. A node is slow if its best rate is below that part of the median of all nodes'
  *	best rates. A pair of other nodes is slow if its rate is below that part of what both its
- *ends reach with their best partners. Of two nodes alone, the directions are compared.
+ *	ends reach with their best partners. Of two nodes alone, the directions are compared.
  */
 void lx_bandwidth_judge(struct lx_bandwidth *b, double low);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The engine of all consoles of LNet selftest, "lst", "lnetx selftest run" and "lnetx fabric
- *check": requests to many test nodes at a time, by lnetxd, and what they answer (selftest.md 9).
+ * check": requests to many test nodes at a time, by lnetxd, and what they answer (selftest.md 9).
  *
  *	lx_trans_join()                    make session
  *	lx_trans_serve(), lx_trans_test()  server parts, client parts

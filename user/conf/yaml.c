@@ -376,11 +376,11 @@ static int map_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_
 	const struct lx_yaml_key *keys = keys_of(w->shape);
 	const struct lx_field *fields = fields_of(w->shape->schema);
 
-	for (size_t i = 0; keys[i].key; i++) {
+	for (size_t i = 0; i < MOST && keys[i].key; i++) {
 		if (lx_key_is(keys[i].key, name))
 			return take_key(y, key, name, value, w->shape, i, &w->found);
 	}
-	for (size_t i = 0; fields[i].key; i++) {
+	for (size_t i = 0; i < MOST && fields[i].key; i++) {
 		if (fields[i].command || (!lx_key_is(fields[i].key, name) &&
 					  !(fields[i].alias && lx_key_is(fields[i].alias, name))))
 			continue;
@@ -420,13 +420,13 @@ int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const struct lx_yaml_shape
 	if (lx_yaml_null(node))
 		return 0;
 	ret = err = lx_yaml_pairs(y, node, shape->what, map_pair, &w);
-	for (size_t i = 0; !lx_conf_is_fatal(err) && keys[i].key; i++) {
+	for (size_t i = 0; !lx_conf_is_fatal(err) && i < MOST && keys[i].key; i++) {
 		err = !w.found.key[i] || !keys[i].fn ? 0
 		      : is_read(&keys[i])	     ? keys[i].fn(y, w.found.key[i], arg)
 						     : lx_yaml_ignore(y, w.found.key[i]);
 		goes_on(err, &ret);
 	}
-	for (size_t i = 0; !lx_conf_is_fatal(err) && fields[i].key; i++) {
+	for (size_t i = 0; !lx_conf_is_fatal(err) && i < MOST && fields[i].key; i++) {
 		err = w.found.field[i] ? read_field(y, w.found.field[i], &fields[i], obj) : 0;
 		goes_on(err, &ret);
 	}

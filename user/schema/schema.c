@@ -145,7 +145,7 @@ static int parse_number(const struct lx_field *f, void *p, const char *text, cha
 		return lx_explain(why, size, -EINVAL, "\"%.40s\" is not true or false", text);
 	if (end == text || *end)
 		return lx_explain(why, size, -EINVAL, "\"%.40s\" is not a number", text);
-	if (errno || (value < 0 && *text != '-' && high != INT64_MAX))
+	if (errno || (value < 0 && *text != '-' && (f->sgn || high != INT64_MAX)))
 		return lx_explain(why, size, -EINVAL, "%.40s is not in %lld..%lld", text,
 				  (long long)low, (long long)high);
 	return lx_field_store(f, p, value, why, size);
