@@ -385,6 +385,9 @@ static const struct bad bads[] = {
 	{ "routing:\n  enable: 5\n", -EINVAL, 2, 11, "is not in 0..3" },
 	{ "buffers: { huge: 1 }\n", -EINVAL, 1, 12, "known: tiny, small, large" },
 	{ "buffers: { large: 2000000 }\n", -EINVAL, 1, 19, "is not in 0..1048576" },
+	/* "force" is of a command. */
+	{ "peer:\n  - {primary nid: 9.9.9.9@tcp, forced: 1}\n", -EINVAL, 2, 32,
+	  "known: primary nid, Multi-Rail, lock_prim, peer ni" },
 	{ "peer:\n  - Multi-Rail: true\n", -EINVAL, 2, 5, "primary nid" },
 	{ "peer:\n  - primary nid: 9.9.9.9@tcp\n    Multi-Rail: Foobar\n", -EINVAL, 3, 17,
 	  "\"Foobar\"" },

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/integer.h"
 #include "../../user/conf/cpt.h"
 #include "../../user/conf/rails.h"
 #include "../../user/ctl/codec.h"
@@ -21,7 +22,7 @@ int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 	int err;
 
 	*ret_value = LX_UNSET;
-	err = text ? lx_quantity_number(text, 0, min, max, ret_value) : 0;
+	err = text ? lx_integer_parse(text, 0, min, max, ret_value) : 0;
 	if (err == -EINVAL)
 		return lx_session_fail(s, err, "%s \"%s\": a number is expected", name, text);
 	if (err)
@@ -139,10 +140,11 @@ static int take_field(struct lx_session *s, const struct lx_args *a, const struc
 		return lx_arg_nid(s, a, k->id, f->key, p);
 	if (f->type == LX_FIELD_NET)
 		return lx_arg_net(s, a, k->id, p);
-	lx_field_range(f, &low, &high);
-	if (unset && !k->unset)
+	if (unset && !k->unset) {
+		lx_field_range(f, &low, &high);
 		return lx_session_fail(s, -EINVAL, "%s -1 is not in %" PRId64 "..%" PRId64, f->key,
 				       low, high);
+	}
 	if (lx_field_parse(f, p, text, why, sizeof(why)))
 		return lx_session_fail(s, -EINVAL, "%s %s", f->key, why);
 	return 0;

@@ -12,12 +12,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../../user/base/integer.h"
 #include "fault.h"
 #include "json.h"
 #include "lnetx.h"
 #include "options.h"
 #include "print.h"
-#include "quantity.h"
 
 #define STATUS_WRONG 255
 #define STATUS_LIST 22 /* of lctl's lists, always */
@@ -85,7 +85,7 @@ static uint32_t number_of(const char *text)
 {
 	int64_t value;
 
-	return text && !lx_quantity_number(text, 0, 0, INT32_MAX, &value) ? value : 0;
+	return text && !lx_integer_parse(text, 0, 0, INT32_MAX, &value) ? value : 0;
 }
 
 static bool take_portals(struct lx_session *s, const char *list, struct lx_fault_rule *r)
@@ -94,7 +94,7 @@ static bool take_portals(struct lx_session *s, const char *list, struct lx_fault
 	int64_t portal;
 
 	while (list && next_word(&list, word, sizeof(word))) {
-		if (lx_quantity_number(word, 0, 0, 63, &portal)) {
+		if (lx_integer_parse(word, 0, 0, 63, &portal)) {
 			lx_session_fail(s, -EINVAL, "invalid portal: %s", word);
 			return false;
 		}

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/integer.h"
 #include "../../user/conf/global.h"
 #include "../host/mrroute.h"
 #include "import_export.h"
 #include "lnetctl.h"
 #include "print.h"
-#include "quantity.h"
 #include "record.h"
 
 #define STATUS_PROBE_FAILED 255
@@ -304,7 +304,7 @@ static int set(struct lx_session *s, const struct lx_args *a)
 
 	if (!a->n_rest)
 		return lx_session_fail(s, -EINVAL, "%s needs a value", key);
-	if (lx_quantity_number(text, 0, INT64_MIN, INT64_MAX, &value)) {
+	if (lx_integer_parse(text, 0, INT64_MIN, INT64_MAX, &value)) {
 		lx_session_fail(s, -1, "%s \"%s\": a number is expected", key, text);
 		lx_record_print_old("parser", "set", -1, s->text);
 		return TOLD(255);

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/integer.h"
 #include "../../user/ctl/dial.h"
 #include "json.h"
 #include "lst_verb.h"
-#include "quantity.h"
 
 #define NIDS_MAX 4096 /* in one list of IDs */
 #define OPTIONS_MAX 16
@@ -95,7 +95,7 @@ void lx_lst_error(const struct lx_lst *l, int err, const char *what, const char 
 
 bool lx_lst_number(const char *text, int64_t min, int64_t max, int64_t *ret_value)
 {
-	return !lx_quantity_number(text, 10, min, max, ret_value);
+	return !lx_integer_parse(text, 10, min, max, ret_value);
 }
 
 /* ---- words ------------------------------------------------------------------------------ */

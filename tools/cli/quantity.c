@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Numbers and units; see the header. */
+/* Quantities; see the header. */
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -11,21 +10,6 @@ const struct lx_unit lx_quantity_bytes[] = { { "", 1 }, { "k", 1 << 10 }, { "m",
 
 const struct lx_unit lx_quantity_ms[] = { { "ms", 1 },	  { "", 1000 },	    { "s", 1000 },
 					  { "m", 60000 }, { "h", 3600000 }, { 0 } };
-
-int lx_quantity_number(const char *text, int base, int64_t min, int64_t max, int64_t *ret_value)
-{
-	long long value;
-	char *end;
-
-	errno = 0;
-	value = strtoll(text, &end, base);
-	if (end == text || *end)
-		return -EINVAL;
-	if (errno || value < min || value > max)
-		return -ERANGE;
-	*ret_value = value;
-	return 0;
-}
 
 bool lx_quantity(const char *text, const struct lx_unit *unit, int64_t min, int64_t max,
 		 int64_t *ret_value)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../user/base/integer.h"
 #include "../../user/ctl/ctl.h"
 #include "../../user/ctl/request.h"
-#include "quantity.h"
 #include "session.h"
 
 void lx_session_init(struct lx_session *s, const char *instance)
@@ -25,7 +25,7 @@ bool lx_session_set_wait(const char *text)
 {
 	int64_t s;
 
-	if (lx_quantity_number(text, 10, 0, INT_MAX / 1000, &s))
+	if (lx_integer_parse(text, 10, 0, INT_MAX / 1000, &s))
 		return false;
 	wait_ms = s ? (int)s * 1000 : -1;
 	return true;

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../../user/base/clock.h"
 #include "../../user/ctl/ctl.h"
+#include "../../user/ctl/request.h"
+#include "../../user/schema/requests.h"
 #include "console.h"
 #include "json.h"
 #include "session.h"
@@ -20,18 +22,12 @@
 
 double lx_trans_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
+	return lx_clock_ns(CLOCK_MONOTONIC) / 1e9;
 }
 
 int64_t lx_trans_stamp(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+	return lx_clock_ns(CLOCK_REALTIME) / 1000000;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------ */
@@ -127,8 +123,7 @@ static void ask_window(const struct lx_trans *t)
 			one->err = lx_session_ctl_new(t->address, c);
 		}
 		if (*c)
-			one->err = lx_ctl_send(*c, LX_CTL_CMD_ASK, NLM_F_DUMP, &lx_ctl_ask_schema,
-					       &one->req);
+			one->err = lx_ctl_start_with(*c, LX_CTL_SHOW, LX_CTL_ASK, &one->req, NULL);
 		c++;
 	}
 	c = ctl;

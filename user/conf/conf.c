@@ -154,11 +154,17 @@ static int section_route(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct lx_conf *conf = ((struct section *)arg)->conf;
-	int err = lx_yaml_enable(y, value, LX_ROUTING_STARTING, &conf->routing);
+	const char *text = lx_yaml_text(y, value, "enable");
+	bool on;
+	int err = text ? 0 : -EINVAL;
 
 	conf->routing_at = lx_yaml_at(value);
+	if (text && lx_field_is_truth(text, &on))
+		conf->routing = on;
+	else if (text)
+		err = lx_yaml_int32(y, value, "enable", 0, LX_ROUTING_STARTING, &conf->routing);
 	if (!err)
-		conf->routing = conf->routing & 1;
+		conf->routing &= 1;
 	return err;
 }
 

@@ -12,6 +12,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/grow.h"
+#include "../base/integer.h"
 #include "../base/key.h"
 #include "../base/suggest.h"
 #include "yaml.h"
@@ -199,35 +200,18 @@ int lx_yaml_int(struct lx_yaml *y, const yaml_node_t *node, const char *what, in
 		int64_t max, int64_t *ret_value)
 {
 	const char *text = lx_yaml_text(y, node, what);
-	long long value;
-	char *end;
+	int err = text ? lx_integer_parse(text, 0, min, max, ret_value) : 0;
 
 	if (!text)
 		return -EINVAL;
-	errno = 0;
-	value = strtoll(text, &end, 0);
-	if (end == text || *end)
-		return lx_yaml_fail(y, node, -EINVAL,
+	if (err == -EINVAL)
+		return lx_yaml_fail(y, node, err,
 				    "invalid value for \"%s\": \"%.40s\" is not a number", what,
 				    text);
-	if (errno || value < min || value > max)
+	if (err)
 		return lx_yaml_fail(y, node, -EINVAL,
 				    "invalid value for \"%s\": %.40s is not in %lld..%lld", what,
 				    text, (long long)min, (long long)max);
-	*ret_value = value;
-	return 0;
-}
-
-int lx_yaml_enable(struct lx_yaml *y, yaml_node_t *value, int32_t max, int32_t *ret_value)
-{
-	const char *text = lx_yaml_text(y, value, "enable");
-	bool on;
-
-	if (!text)
-		return -EINVAL;
-	if (!lx_field_is_truth(text, &on))
-		return lx_yaml_int32(y, value, "enable", 0, max, ret_value);
-	*ret_value = on;
 	return 0;
 }
 
@@ -300,6 +284,12 @@ static bool is_read(const struct lx_yaml_key *k)
 	return k->fn && k->fn != lx_yaml_ignored;
 }
 
+/* A list needs a key with a function. */
+static bool is_in_files(const struct lx_field *f)
+{
+	return !f->command && f->type != LX_FIELD_LIST;
+}
+
 static void list_key(const char *key, char *buf, size_t size)
 {
 	size_t used = strlen(buf);
@@ -316,6 +306,8 @@ static int unknown_key(struct lx_yaml *y, const yaml_node_t *key, const char *na
 	char known[160] = "known: ";
 
 	for (const struct lx_field *f = fields_of(s->schema); f->key; f++) {
+		if (!is_in_files(f))
+			continue;
 		lx_suggest_offer(&meant, f->key);
 		list_key(f->key, known, sizeof(known));
 	}
@@ -381,8 +373,9 @@ static int map_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_
 			return take_key(y, key, name, value, w->shape, i, &w->found);
 	}
 	for (size_t i = 0; i < MOST && fields[i].key; i++) {
-		if (fields[i].command || (!lx_key_is(fields[i].key, name) &&
-					  !(fields[i].alias && lx_key_is(fields[i].alias, name))))
+		if (!is_in_files(&fields[i]) ||
+		    (!lx_key_is(fields[i].key, name) &&
+		     !(fields[i].alias && lx_key_is(fields[i].alias, name))))
 			continue;
 		if (w->found.field[i])
 			return twice(y, key, name, fields[i].key, w->shape);

@@ -77,9 +77,6 @@ const char *lx_yaml_text(struct lx_yaml *y, const yaml_node_t *node, const char 
 int lx_yaml_int(struct lx_yaml *y, const yaml_node_t *node, const char *what, int64_t min,
 		int64_t max, int64_t *ret_value);
 
-/* "enable": 0..@max, or a word of lx_field_is_truth(). */
-int lx_yaml_enable(struct lx_yaml *y, yaml_node_t *value, int32_t max, int32_t *ret_value);
-
 /* What a mapping may have. */
 struct lx_yaml_shape {
 	const char *what; /* its name */

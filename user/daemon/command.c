@@ -25,8 +25,6 @@
 #include "tester.h"
 #include "trace.h"
 
-/* ---- nets, peers, routes ----------------------------------------------------------- */
-
 static bool is_any(const struct lx_nid *nid)
 {
 	return lx_nid_eq(nid, &lx_nid_any);
@@ -37,7 +35,7 @@ static bool is_any(const struct lx_nid *nid)
 /* Each gets the rows of an object: an array, as the object's schema describes it. */
 
 #define LIST(fn, type, get)                                                                        \
-	static int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)    \
+	static int fn(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)          \
 	{                                                                                          \
 		type *list = NULL;                                                                 \
 		int err = get(d->node, &list, &rows->n);                                           \
@@ -46,13 +44,20 @@ static bool is_any(const struct lx_nid *nid)
 		return err;                                                                        \
 	}
 LIST(list_nis, struct lx_ni_info, lx_ni_list)
-LIST(list_routes, struct lx_route_info, lx_route_list)
+LIST(list_all_routes, struct lx_route_info, lx_route_list)
 LIST(list_udsps, struct lx_conf_udsp, lx_udsp_list)
 LIST(list_conns, struct lx_conn_info, lx_conn_list)
 LIST(list_recovery, struct lx_recovery_info, lx_recovery_list)
 LIST(list_faults, struct lx_fault_info, lx_fault_list)
 
-static int list_peers(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
+/* A gateway may be given by any of its NIDs. */
+static int list_routes(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
+{
+	lx_primary_nid(d->node, &req->gateway, &req->gateway);
+	return list_all_routes(d, req, rows);
+}
+
+static int list_peers(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_peer_info *list = NULL;
 	int err = is_any(&req->nid) ? lx_peer_list(d->node, &list, &rows->n)
@@ -66,7 +71,7 @@ static int list_peers(struct lx_daemon *d, const struct lx_ctl_show *req, struct
 
 /* Which of them a request is for; the others are left out. */
 
-static bool keep_ni(struct lx_daemon *d, const struct lx_ctl_show *req, const void *element)
+static bool keep_ni(const struct lx_ctl_show *req, const void *element)
 {
 	const struct lx_ni_info *ni = element;
 
@@ -76,23 +81,18 @@ static bool keep_ni(struct lx_daemon *d, const struct lx_ctl_show *req, const vo
 	       (is_any(&req->nid) || lx_nid_eq(&req->nid, &ni->nid));
 }
 
-/* A gateway may be given by any of its NIDs. */
-static bool keep_route(struct lx_daemon *d, const struct lx_ctl_show *req, const void *element)
+static bool keep_route(const struct lx_ctl_show *req, const void *element)
 {
 	const struct lx_route_info *r = element;
-	struct lx_nid primary;
 
-	if ((req->net != LX_NET_U32_ANY && req->net != r->net) ||
-	    (req->hop != LX_UNSET && req->hop != r->hop) ||
-	    (req->priority != LX_UNSET && req->priority != r->priority))
-		return false;
-	if (is_any(&req->gateway) || lx_nid_eq(&req->gateway, &r->gateway))
-		return true;
-	lx_primary_nid(d->node, &req->gateway, &primary);
-	return lx_nid_eq(&primary, &r->primary);
+	return (req->net == LX_NET_U32_ANY || req->net == r->net) &&
+	       (is_any(&req->gateway) || lx_nid_eq(&req->gateway, &r->gateway) ||
+		lx_nid_eq(&req->gateway, &r->primary)) &&
+	       (req->hop == LX_UNSET || req->hop == r->hop) &&
+	       (req->priority == LX_UNSET || req->priority == r->priority);
 }
 
-static bool keep_udsp(struct lx_daemon *d, const struct lx_ctl_show *req, const void *element)
+static bool keep_udsp(const struct lx_ctl_show *req, const void *element)
 {
 	return req->index == LX_UNSET ||
 	       req->index == ((const struct lx_conf_udsp *)element)->index;
@@ -100,7 +100,7 @@ static bool keep_udsp(struct lx_daemon *d, const struct lx_ctl_show *req, const 
 
 /* ---- single values ----------------------------------------------------------------- */
 
-static int get_selftest(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
+static int get_selftest(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_ctl_selftest_info *info = lx_rows_one(rows, sizeof(*info));
 
@@ -109,7 +109,7 @@ static int get_selftest(struct lx_daemon *d, const struct lx_ctl_show *req, stru
 	return info ? 0 : -ENOMEM;
 }
 
-static int get_routing(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
+static int get_routing(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_routing_info *info = lx_rows_one(rows, sizeof(*info));
 
@@ -120,7 +120,7 @@ static int get_routing(struct lx_daemon *d, const struct lx_ctl_show *req, struc
 	return 0;
 }
 
-static int get_stats(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
+static int get_stats(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_stats *stats = lx_rows_one(rows, sizeof(*stats));
 
@@ -141,7 +141,7 @@ static void fill_missing(const struct lx_daemon *d, char *buf, size_t size)
 	}
 }
 
-static int get_status(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
+static int get_status(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_ctl_status *status = lx_rows_one(rows, sizeof(*status));
 	struct lx_clocks now = lx_clocks_now();
@@ -164,7 +164,7 @@ static int get_status(struct lx_daemon *d, const struct lx_ctl_show *req, struct
 /* ---- the reference's files ---------------------------------------------------------- */
 
 /* A row for each line. */
-static int list_columns(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
+static int list_columns(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	char *text LX_AUTO_FREE = NULL, *save;
 	int err = lx_columns_text(d->node, req->name, &text);
@@ -233,7 +233,7 @@ static int add_tunable(const char *module, const struct lx_tunable *t, const cha
 	return 0;
 }
 
-static int list_tunables(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
+static int list_tunables(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct tunable_walk w = { .req = req, .rows = rows };
 
@@ -246,8 +246,9 @@ static int list_tunables(struct lx_daemon *d, const struct lx_ctl_show *req, str
 static const struct show {
 	uint8_t object; /* enum lx_ctl_object */
 	enum { NOTHING, NODE, PROGRAMS } needs;
-	int (*get)(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows);
-	bool (*keep)(struct lx_daemon *d, const struct lx_ctl_show *req, const void *row);
+	/* May put what is asked for in another form, for keep(). */
+	int (*get)(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+	bool (*keep)(const struct lx_ctl_show *req, const void *row);
 } shows[] = { { LX_CTL_NET, NODE, list_nis, keep_ni },
 	      { LX_CTL_PEER, NODE, list_peers, NULL },
 	      { LX_CTL_ROUTE, NODE, list_routes, keep_route },
@@ -279,8 +280,8 @@ static void explain(struct lx_daemon *d, const struct lx_request *request,
 			 is_any(&req->nid) ? "" : ": ", strerror(-err));
 }
 
-static int get_rows(struct lx_daemon *d, const struct show *s, const struct lx_ctl_show *req,
-		    size_t size, struct lx_rows *rows)
+static int get_rows(struct lx_daemon *d, const struct show *s, struct lx_ctl_show *req, size_t size,
+		    struct lx_rows *rows)
 {
 	int err = s->get(d, req, rows);
 	size_t kept = 0;
@@ -288,7 +289,7 @@ static int get_rows(struct lx_daemon *d, const struct show *s, const struct lx_c
 
 	for (size_t i = 0; !err && s->keep && i < rows->n; i++) {
 		row = (char *)rows->list + i * size;
-		if (s->keep(d, req, row))
+		if (s->keep(req, row))
 			memmove((char *)rows->list + size * kept++, row, size);
 	}
 	if (s->keep)

@@ -479,7 +479,7 @@ static void add_unloaded(struct lx_bpf_info *info)
 	info->n_sets++;
 }
 
-int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
+int lx_programs_show_bpf(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_bpf_info *info = lx_rows_one(rows, sizeof(*info));
 	struct settings tcp = { .fastpath = true };
@@ -497,7 +497,7 @@ int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req, str
 	return 0;
 }
 
-int lx_programs_show_guard(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)
+int lx_programs_show_guard(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_guard_info *info = lx_rows_one(rows, sizeof(*info));
 	int err = info ? lx_guard_info(d->programs->guard, info) : -ENOMEM;
@@ -514,7 +514,7 @@ int lx_programs_show_guard(struct lx_daemon *d, const struct lx_ctl_show *req, s
 }
 
 #define GUARD_LIST(fn, type, get)                                                                  \
-	int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)           \
+	int fn(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)                 \
 	{                                                                                          \
 		type *list = NULL;                                                                 \
 		int err = get(d->programs->guard, &list, &rows->n);                                \
@@ -528,7 +528,7 @@ GUARD_LIST(lx_programs_show_refusals, struct lx_guard_refusal_info, lx_guard_ref
 
 /* Not loaded: nothing to show; "lnetx bpf status" says why. */
 #define FASTPATH_LIST(fn, type, get)                                                               \
-	int fn(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows)           \
+	int fn(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)                 \
 	{                                                                                          \
 		type *list = NULL;                                                                 \
 		int err = d->programs->fastpath_loaded                                             \

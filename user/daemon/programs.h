@@ -69,17 +69,12 @@ int lx_programs_prefix_del(struct lx_programs *programs, const struct lx_ctl_pre
 			   char *text, size_t size);
 
 /* Rows of shows, for the table in command.c. */
-int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows);
-int lx_programs_show_guard(struct lx_daemon *d, const struct lx_ctl_show *req,
-			   struct lx_rows *rows);
-int lx_programs_show_bans(struct lx_daemon *d, const struct lx_ctl_show *req, struct lx_rows *rows);
-int lx_programs_show_prefixes(struct lx_daemon *d, const struct lx_ctl_show *req,
-			      struct lx_rows *rows);
-int lx_programs_show_refusals(struct lx_daemon *d, const struct lx_ctl_show *req,
-			      struct lx_rows *rows);
-int lx_programs_show_streams(struct lx_daemon *d, const struct lx_ctl_show *req,
-			     struct lx_rows *rows);
-int lx_programs_show_lanes(struct lx_daemon *d, const struct lx_ctl_show *req,
-			   struct lx_rows *rows);
+int lx_programs_show_bpf(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+int lx_programs_show_guard(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+int lx_programs_show_bans(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+int lx_programs_show_prefixes(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+int lx_programs_show_refusals(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+int lx_programs_show_streams(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+int lx_programs_show_lanes(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
 
 #endif
