@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The numbers by which the fast path decides, in programs and daemon: times in nanoseconds, sizes
- * in bytes, unless their name says otherwise. docs/fastpath-policy.md tells which test or bench
- * needs each. Sizes of tables are in abi.h.
+ * in bytes, unless their name says otherwise. docs/fastpath-reference.md tells which test or
+ * bench needs each. Sizes of tables are in abi.h.
  *
  * Compiles natively and for BPF.
  */

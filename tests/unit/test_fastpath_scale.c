@@ -279,7 +279,7 @@ static void choosing_is_bounded(void **state)
 	assert_in_range(look[1], 1, (CONNS + 1) * (LX_LANE_RUNS + 4));
 }
 
-/* docs/fastpath.md tells these sizes. */
+/* docs/fastpath-operation.md tells these sizes. */
 static void memory_is_bounded(void **state)
 {
 	const struct lx_lane *t = &lane[0];
