@@ -2,10 +2,10 @@
 /*
  * The ACK for the sender of a stream: what has arrived, the window, and SACK blocks.
  *
- * The acknowledged prefix runs over the extents; each counts as far as the receiver of its bytes
- * has acknowledged them: a next hop's TCP, our own socket's, or our store (store.h). So no byte is
- * acknowledged that nobody has, except those whose connection to the next hop is gone: nobody will
- * ever receive these.
+ * The acknowledged prefix runs over the extents. Each extent counts as far as the receiver of its
+ * bytes has acknowledged them: a next hop's TCP, our own socket's, or our store (store.h). So every
+ * acknowledged byte has arrived somewhere, except bytes for a next hop whose connection is gone:
+ * these are lost.
  *
  * The window is what our socket would take if all further bytes went to it: a message goes to a
  * lane only if the next hop has room for what its sender may send of it. It is limited to

@@ -55,7 +55,7 @@ LX_INLINE int lx_csum_ip4_is_right(const struct lx_ip4_hdr *ip4)
 
 #ifdef __bpf__
 
-/* What the kernel knows of a packet's TCP checksum. */
+/* How far the kernel has come with a packet's TCP checksum. */
 enum lx_csum_known {
 	LX_CSUM_NONE,     /* nothing: it covers the segment and may be wrong */
 	LX_CSUM_COMPLETE, /* the NIC has summed the packet and left the comparison to us */

@@ -2,10 +2,10 @@
 /*
  * Fragments: the parts of a packet that go to different places, and the changes that they need.
  *
- * What was read of a header when its extent was created is written over the packet's bytes: the
- * socklnd header, both NIDs, the type and the payload length. So a sender that repeats other bytes
- * cannot break the framing of a lane, nor put a header there that was not checked. The next hop
- * would take them: behind a hole, Linux replaces a segment by a later one that covers it.
+ * A fragment's header is overwritten with the values read when its extent was created: the socklnd
+ * header, both NIDs, the type and the payload length. So a sender that retransmits different bytes
+ * cannot break the framing of a lane, nor put an unchecked header there. The next hop would take
+ * such bytes: behind a hole, Linux replaces a segment by a later one that covers it.
  */
 #ifndef LX_BPF_FRAGMENT_H
 #define LX_BPF_FRAGMENT_H

@@ -98,7 +98,7 @@ LX_INLINE void lx_grant_request(struct lx_stream *s, struct lx_lane *lane, __u32
 
 /*
  * Gives the first in the queue its grant, inside the section that removes runs: if there is room,
- * or the lane is idle, as nobody uses those given. Returns the stream, or LX_LANE_OWNER: none.
+ * or the lane is idle as given grants are not used. Returns the stream, or LX_LANE_OWNER: none.
  */
 LX_INLINE __u32 lx_grant_next(struct lx_lane *lane, __u32 index, int *ret_more)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the guard decides about a frame. Compiles for BPF, and natively for tests and the fuzzer.
+ * The guard's decision about a frame. Compiles for BPF, and natively for tests and the fuzzer.
  * The including file defines the lookups.
  *
  *	source banned? ─────────────────────▶ dropped

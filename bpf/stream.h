@@ -133,8 +133,8 @@ LX_INLINE void lx_stream_tell_up(struct __sk_buff *skb, struct lx_scratch *w)
 }
 
 /*
- * What a packet becomes whose parts go different ways. A part for our own socket would otherwise
- * come in again, behind packets that are waiting to be received.
+ * The part of its data that a packet itself carries on, if the parts go different ways. As a clone,
+ * a part for our own socket would come in again, behind packets that are waiting to be received.
  */
 enum lx_becomes {
 	LX_BECOMES_LAST, /* the last part that goes anywhere */

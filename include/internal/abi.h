@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the fast path's programs and the daemon share: keys and values of maps, and
+ * Shared by the fast path's programs and the daemon: keys and values of maps, and
  * the records of the ring buffer.
  *
  * Fixed-width fields, no implicit padding, sizes asserted. A program that opens a pinned map reads
@@ -436,7 +436,7 @@ struct lx_takeover {
 };
 LX_LAYOUT(struct lx_takeover, 16);
 
-/* What the program returns. */
+/* The program's return values. */
 enum lx_takeover_result {
 	LX_TAKEOVER_OK,
 	LX_TAKEOVER_NO_SOCKET,

@@ -91,7 +91,7 @@ struct lx_bpf_info {
 
 #define LX_FLOW_TEXT 56 /* "[address]:port" */
 
-/* What the programs do with the messages of a stream. */
+/* How the programs treat the messages of a stream. */
 #define LX_STREAM_SHOWN(X)                                                                         \
 	X(TAKEOVER, "takeover") /* about to begin: packets are only counted */                     \
 	X(UNFRAMED, "unframed") /* all to lane 0, until a boundary is known */                     \
@@ -142,7 +142,7 @@ struct lx_stream_info {
 	uint64_t packets, resegmented, fragments, unframed, gaps, acks, busy;
 };
 
-/* What a lane is doing. */
+/* States of a lane. */
 #define LX_LANE_SHOWN(X) \
 	X(IDLE, "idle") \
 	X(BUSY, "busy") /* bytes are in flight, credits are taken */ \

@@ -200,7 +200,7 @@ struct lx_ctl_ask {
 	struct lx_nid dest[LX_CTL_NIDS_MAX];
 };
 
-/* What it answers. */
+/* The answer to it. */
 struct lx_ctl_answer {
 	struct lx_nid nid;
 	uint32_t status; /* 0 or a positive errno */

@@ -28,7 +28,7 @@
 #define LX_STORE_NS (LX_RTO_MIN_NS * 3 / 4)
 /* Of the budget, fastpath_store, one next hop gets a share of 1/8. */
 #define LX_STORE_SHARE 8
-/* Nobody goes behind a run that has been first for longer; a sender that takes as long is slow. */
+/* No message queues behind a run that has been first for longer; such a sender is slow. */
 #define LX_LANE_SLOW_NS (2 * LX_RTO_MIN_NS)
 /* A stream of which one took as long begins no message on a lane until so many came in time. */
 #define LX_LATE_MESSAGES 16
@@ -44,7 +44,7 @@
 #define LX_UNSAFE_NS (60 * LX_S_NS)
 #define LX_SLOW_NS (4 * LX_S_NS)
 #define LX_PAUSE_MAX_NS (3600 * LX_S_NS)
-/* The daemon may have been away for longer: that counts for nobody. */
+/* The daemon may have been away for longer: no sender is charged for that. */
 #define LX_LOOK_MAX_NS (100 * LX_MS_NS)
 
 /* ---- a lane that ends inside a message --------------------------------------------------- */
@@ -86,7 +86,7 @@
  * headers.
  */
 #define LX_WINDOW_AHEAD (3ull << 19)
-/* At least this: a message that finds no room takes lane 0, and nobody waits for ever. */
+/* At least this: a message that finds no room takes lane 0, so none waits for ever. */
 #define LX_AHEAD_MIN (64ull << 10)
 /* How far an unframed sender may go beyond the known boundary. */
 #define LX_UNFRAMED_AHEAD (16ull << 10)

@@ -31,7 +31,7 @@
  *	-ERANGE           value out of range              -EDEADLK  called from a handler
  *	-ESHUTDOWN        the NI or the node is going down
  *	-EOPNOTSUPP, -EPROTONOSUPPORT   not in this version, or not in this build
- *	-EHOSTUNREACH     no route, no live gateway, or nobody at the address
+ *	-EHOSTUNREACH     no route, no live gateway, or no host at the address
  *	-ECONNREFUSED, -ECONNRESET      the peer does not listen; it closed the connection
  *	-ETIMEDOUT        no connection, or no response, in time
  *	-ESTALE           the peer has restarted: the message was for its previous life
@@ -466,7 +466,7 @@ typedef void (*lx_event_fn)(const struct lx_event *event);
 #define LX_MD_IOV_MAX 256    /* fragments of one MD */
 #define LX_MD_UNLIMITED (-1) /* threshold: any number of operations */
 
-/* What a target's MD accepts, and how. A bound MD has neither OP_PUT nor OP_GET. */
+/* The requests that a target's MD accepts, and how. A bound MD has neither OP_PUT nor OP_GET. */
 enum lx_md_option {
 	LX_MD_OP_PUT = 0x1,             /* accepts PUTs */
 	LX_MD_OP_GET = 0x2,             /* accepts GETs */
@@ -497,7 +497,7 @@ struct lx_md_desc {
 	struct lx_handle bulk;   /* with LX_MD_BULK_HANDLE */
 };
 
-/* What happens to an MD or ME that is exhausted: threshold 0, or too little room. */
+/* The fate of an MD or ME that is exhausted: threshold 0, or too little room. */
 enum lx_unlink {
 	LX_RETAIN = 0, /* it stays, accepting nothing, until it is unlinked */
 	LX_UNLINK = 1, /* it goes; the event of the last message has "unlinked" */

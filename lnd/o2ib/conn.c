@@ -409,7 +409,7 @@ static const struct lx_o2ib_tx *late(const struct lx_list *list, uint64_t now)
 	return NULL;
 }
 
-/* Whose fault a timeout is; OK: there is none (o2iblnd.md 13). */
+/* The side at fault for a timeout; OK: there is none (o2iblnd.md 13). */
 static enum lx_hstatus timed_out(const struct lx_o2ib_conn *conn, uint64_t now)
 {
 	const struct lx_o2ib_tx *tx;

@@ -290,7 +290,7 @@ void lx_o2ib_peer_tick(struct lx_o2ib_peer *peer, uint64_t now);
 void lx_o2ib_peer_shutdown(struct lx_o2ib_peer *peer);
 /* Frees unused peers. */
 void lx_o2ib_peers_sweep(struct lx_o2ib_net *net);
-/* Whose fault it is that there is no connection (o2iblnd.md 13). */
+/* The side at fault for a missing connection (o2iblnd.md 13). */
 enum lx_hstatus lx_o2ib_connect_hstatus(int error);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "priv.h"
 
-/* What posting a buffer again gives back. */
+/* The gain from posting a buffer again. */
 enum worth {
 	NOTHING,  /* its credit is returned later, or it used none */
 	CREDIT,   /* one credit for the peer */

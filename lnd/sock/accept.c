@@ -3,7 +3,7 @@
  * Listening, and the first thing a peer says: which NID it wants (spec socklnd.md 2).
  *
  * One listener per address and port, shared by the NIs with that address. It accepts
- * connections on loop 0 and assigns each a loop, so a silent client delays nobody:
+ * connections on loop 0 and assigns each a loop, so a silent client does not delay others:
  *
  *	accept() ──▶ ACCEPT ── request ──▶ HELLO ── admitted (hello.c) ──▶ UP
  *	   │            └─ not a request, unknown NID, timeout ─▶ closed

@@ -11,7 +11,7 @@
  *
  * Closing takes three steps, since others may be using the connection:
  *
- *	lx_sock_conn_close()  any thread: off the peer's list, so nobody finds it
+ *	lx_sock_conn_close()  any thread: off the peer's list, so it is not found
  *	take_apart()          its loop, when no thread is in a system call for it:
  *	                      its messages end
  *	gone                  its loop, the handle is closed: freed, unless the core

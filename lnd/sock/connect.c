@@ -187,7 +187,7 @@ static void attempt_done(struct lx_sock_peer *peer, struct lx_sock_conn *conn, i
 		attempt(peer);
 	} else if (result > 0) {
 		declined(peer, result);
-	} else if (result == -ECONNABORTED) { /* by us: nobody is lost */
+	} else if (result == -ECONNABORTED) { /* by us: the peer is not lost */
 		series_start(peer);
 	} else {
 		why = why_failed(conn, result);

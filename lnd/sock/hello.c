@@ -82,7 +82,7 @@ static unsigned int duplicates(const struct lx_sock_conn *conn, const struct lx_
  * be behind NAT - it counts only if its connections are dead: they are asked, and when the peer
  * tries again, we know.
  */
-#define PROOF_S 4 /* until then whoever lives has answered one of the probes */
+#define PROOF_S 4 /* by then a living peer has answered one of the probes */
 #define DOUBT_S 15 /* without another such HELLO */
 
 static bool has_conn_from(const struct lx_sock_peer *peer, const union lx_addr *addr)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the NIs of one node share: the tick, the link watcher, and the lists of nets,
+ * Shared by the NIs of one node: the tick, the link watcher, and the lists of nets,
  * listeners and connections. Created by the first NI of a node, freed with the last.
  *
  *	first join ─▶ RUNNING ── last leave ─▶ STOPPING ── handles closed ─▶ freed
@@ -143,7 +143,7 @@ static void replaced(struct lx_sock_net *net, const struct lx_netif *netif)
 	lx_info("nid=%s interface=%s reason=\"the interface has been replaced\" "
 		"action=\"its connections that the kernel forwards for are closed\"",
 		lx_nid_str(&net->ni->nid), net->ni->ifname);
-	/* Back before we looked: whoever attached something to the old one has to hear of it. */
+	/* Back before we looked: users who attached something to the old one have to hear of it. */
 	if (!net->link_down) {
 		net->link_down = LX_DOWN_INTERFACE;
 		lx_lnd_link(net->ni, net->link_down);
@@ -213,7 +213,7 @@ static void end(struct lx_sock_host *host)
 		lx_lnd_stopped(ni);
 }
 
-/* What it is offloaded to may take a while to let go of it. */
+/* The fast path may take a while to let go of it. */
 static void end_if_done(struct lx_sock_host *host)
 {
 	if (!host->tick_open && !host->watch && !host->offload)

@@ -174,7 +174,7 @@ struct lx_sock_tx {
 	uint32_t zc_open;            /* sends not yet completed */
 	size_t length, done;         /* bytes on the wire, bytes taken by the kernel */
 	uint64_t deadline_ns;        /* of waiting, or of the acknowledgement */
-	/* What is sent before the payload: both headers. In a batch, LX_SOCK_BATCH bytes. */
+	/* Sent before the payload: both headers. In a batch, LX_SOCK_BATCH bytes. */
 	uint8_t wire[sizeof(struct lx_sock_msg) + sizeof(struct lx_hdr_nid16)];
 };
 
@@ -287,7 +287,7 @@ enum {
 };
 
 /*
- * What a connection does in a phase of its life. Set by the file that takes it over. All but
+ * The functions of a connection in a phase of its life. Set by the file that takes it over. All but
  * closed() are called on the connection's own loop.
  */
 struct lx_sock_conn_ops {
@@ -398,14 +398,14 @@ bool lx_sock_conn_heard(const struct lx_sock_conn *conn, uint32_t ms);
 /* Reads into rx.buf until it has @need bytes. 1: done; 0: later; -ECONNRESET: EOF; -errno. */
 int lx_sock_conn_read(struct lx_sock_conn *conn, unsigned int need);
 
-/* Whose fault it is (10) that connecting, or waiting for a connection, failed. */
+/* The side at fault (10) when connecting, or waiting for a connection, failed. */
 enum lx_hstatus lx_sock_hstatus(int error);
 /* The same for an error of an established connection. */
 enum lx_hstatus lx_sock_conn_hstatus(int error);
 
 /* ---- receiving (rx.c) ----------------------------------------------------- */
 
-/* What a connection does once it is up. */
+/* The functions of a connection that is up. */
 extern const struct lx_sock_conn_ops lx_sock_rx_ops;
 void lx_sock_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg);
 
@@ -566,9 +566,9 @@ int lx_sock_hello_read(struct lx_sock_conn *conn, struct lx_hello *ret_hello,
  */
 int lx_sock_hello_admit(struct lx_sock_conn *conn, struct lx_sock_peer *peer,
 			uint64_t incarnation, int answer);
-/* Some time after it was doubted that the peer lives: it does, or nobody asks any more. */
+/* Ends a doubt that the peer lives: it does, or the answer is no longer needed. */
 void lx_sock_hello_tick(struct lx_sock_peer *peer, uint64_t now);
-/* What a positive errno of lx_sock_hello_admit() means. */
+/* The meaning of a positive errno of lx_sock_hello_admit(). */
 const char *lx_sock_hello_why(int why);
 
 /* ---- dialling (connect.c) ------------------------------------------------- */

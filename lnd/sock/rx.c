@@ -385,7 +385,7 @@ static size_t consume(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 
 /* ---- system calls --------------------------------------------------------- */
 
-/* What a read asked for and got; n < 0: -errno. */
+/* Bytes that a read asked for and got; n < 0: -errno. */
 struct got {
 	size_t asked;
 	ssize_t n;

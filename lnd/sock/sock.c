@@ -148,7 +148,7 @@ static void net_moved(struct lx_sock_net *net, const struct lx_netif *netif)
 	if (!bound)
 		return;
 	lx_sock_accept_stop(net);
-	/* The address is not usable until the kernel knows that nobody else has it. */
+	/* The address is not usable until the kernel knows that no other machine has it. */
 	net->deaf = lx_sock_accept_start(net, "NI down until it can listen") != 0;
 }
 

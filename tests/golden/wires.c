@@ -88,7 +88,7 @@ struct wire *wires_dial(struct wires *wires, const char *far, uint16_t far_port,
 		fail_msg("%s:%u cannot dial %s: %s", far, far_port, node, strerror(-pfd.fd));
 	assert_int_equal(poll(&pfd, 1, 30000), 1);
 	if (pfd.revents != POLLOUT)
-		fail_msg("%s refuses %s:%u", node, far, far_port);
+		fail_msg("%s refuses %s:%u (events 0x%x)", node, far, far_port, pfd.revents);
 	return add(wires, pfd.fd, false);
 }
 

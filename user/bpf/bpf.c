@@ -404,7 +404,7 @@ int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want, void *owner,
 	set->name = want->name;
 	set->otherwise = want->otherwise;
 	lx_list_init(&set->hooks);
-	/* Loading takes a while, and nobody who looks at the other sets shall wait for it. */
+	/* Loading takes a while, and readers of the other sets must not wait for it. */
 	err = load_or_clean(set, want, owner);
 	pthread_mutex_lock(&bpf->lock);
 	lx_list_append(&bpf->sets, &set->link);
@@ -502,7 +502,7 @@ static bool is_attached(const struct lx_hook *h)
 	return h->program && strcmp(h->mode, "none");
 }
 
-/* What happens about something that others removed, of LX_BPF_TEXT bytes. */
+/* Says what happens next about a removed object, in LX_BPF_TEXT bytes. */
 static void explain_removal(const struct lx_bpf_set *set, const struct lx_removals *r, char *text)
 {
 	if (r->n >= LX_REMOVALS_MAX)

@@ -41,7 +41,7 @@ struct lx_fastpath {
 	struct lx_removals pair_removed; /* the interfaces of resegment.h */
 	bool pair_missing;
 	char no_cuts[LX_BPF_TEXT]; /* why GSO packets are resegmented, not cut; "": they are cut */
-	struct perf_buffer *trace; /* NULL: nobody traces */
+	struct perf_buffer *trace; /* NULL: no trace is on */
 	void (*trace_fn)(const struct lx_trace *t, uint64_t lost, void *arg); /* while reading */
 	void *trace_arg;
 	unsigned int ifindex[INTERFACES]; /* attached; written by one thread, read by others */

@@ -32,7 +32,7 @@ void lx_fastpath_clean(struct lx_bpf *bpf);
 int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath);
 void lx_fastpath_free(struct lx_fastpath *fastpath);
 
-/* What it was loaded by, and its program for what comes in: for trials (trial.h). */
+/* Its loader, and its program for incoming packets: for trials (trial.h). */
 struct lx_bpf *lx_fastpath_owner(const struct lx_fastpath *fastpath);
 int lx_fastpath_ingress(const struct lx_fastpath *fastpath);
 
@@ -163,7 +163,7 @@ void lx_fastpath_trace_read(struct lx_fastpath *fastpath,
 /* Makes the programs send an ACK to a stream's peer, if there is news. */
 void lx_fastpath_poke_ack(struct lx_fastpath *fastpath, unsigned int stream);
 
-/* What the programs tell: @arg is the caller's. */
+/* Events of the programs: @arg is the caller's. */
 struct lx_fastpath_ops {
 	void (*record)(const struct lx_record *record, void *arg);
 	/* Bytes for a lane that is stored; valid until it returns. */

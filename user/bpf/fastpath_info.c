@@ -142,7 +142,7 @@ static int64_t run_stream(const struct lx_lane *lane, uint16_t number)
 	return stream != LX_LANE_OWNER ? (int64_t)stream : -1;
 }
 
-/* Whose messages are under way: the first one's, and those behind, in their order. */
+/* Owners of the messages under way: the first one, then those behind it, in order. */
 static void describe_runs(const struct lx_lane *lane, uint16_t tail, struct lx_lane_info *info)
 {
 	uint16_t first = READ(lane->run_first);

@@ -16,7 +16,7 @@
 #include "pin.h"
 
 #define TC_HANDLE 1
-#define TC_PRIORITY 0x6c78 /* "lx": nobody else's, after the usual ones */
+#define TC_PRIORITY 0x6c78 /* "lx": used by no other, after the usual ones */
 #define TCX_BEFORE (1u << 3) /* BPF_F_BEFORE; without a relative: before all */
 
 static const char *const kind_names[] = { "xdp", "ingress", "egress" };

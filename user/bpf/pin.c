@@ -200,8 +200,8 @@ void lx_pin_forget(const char *instance, void (*set)(const char *dir, void *arg)
 }
 
 /*
- * What this process mounts is not for others, and what they mount later is still seen. In a chroot
- * the root is no mount.
+ * Hides this process's mounts from others, and still sees their later ones. In a chroot the root is
+ * no mount.
  */
 static bool is_apart(void)
 {

@@ -15,8 +15,8 @@ int lx_poke_socket(int family);
  * @ifindex: its interface. As for the connection's own segments, rules of routing see its local
  *	address, too.
  *
- * Failures are not reported: losing one does no harm. Should it get out, as somebody removed the
- * program, its checksum is wrong, and nobody takes it.
+ * Failures are not reported: losing one does no harm. Should it get out because the program was
+ * removed, its wrong checksum makes every receiver drop it.
  */
 void lx_poke(int fd, int family, const struct lx_flow_key *key, unsigned int ifindex);
 

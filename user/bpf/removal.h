@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What others on the machine remove from the kernel is put back: at once, then after 1 s, then
- * after 4 s. If it is removed once more within ten minutes it stays away, as they may mean it, or
+ * Puts an object back that others on the machine removed from the kernel: at once, then after 1 s,
+ * then after 4 s. Removed once more within ten minutes, the object stays away: they may mean it, and
  * two agents would fight for ever.
  *
  * Zeroed memory: nothing has been removed. The caller provides locking and monotonic time.
@@ -38,7 +38,7 @@ static inline void lx_removal_note(struct lx_removals *r, uint64_t now_ns)
 		r->again_ns += (1ULL << (2 * (r->n - 2))) * 1000000000;
 }
 
-/* What is missing may be put back now. */
+/* Missing objects may be put back now. */
 static inline bool lx_removal_due(const struct lx_removals *r, uint64_t now_ns)
 {
 	return r->n && r->n < LX_REMOVALS_MAX && now_ns >= r->again_ns;

@@ -241,7 +241,7 @@ static void packet_init(struct lx_trial *t, const uint8_t mac[ETH_ALEN])
 	memcpy(&ip.saddr, sender_addr, 4);
 	memcpy(&ip.daddr, sender_our_addr, 4);
 	ip.check = ~lx_checksum_add(&ip, sizeof(ip), 0);
-	/* Only of the pseudo header: whoever sends the segments completes it. */
+	/* Only of the pseudo header: the sender of the segments completes it. */
 	tcp.check = lx_checksum_add(&ip.saddr, 8, IPPROTO_TCP + sizeof(tcp) + ALL);
 	memcpy(at, &eth, sizeof(eth));
 	memcpy(at + ETH_HLEN, &ip, sizeof(ip));

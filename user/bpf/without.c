@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Instead of the other files here in the build without BPF (make BPF=0): nothing is ever
- * loaded, and whoever asks learns why. Called by user/daemon.
+ * loaded, and requests are answered with the reason. Called by user/daemon.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
  *	                                           └── RETRY_NS ◀───┴─▶ given up
  *
  * A neighbour without discovery ignores pushes; it finds out when it checks its gateways. A fetch
- * may be a recovery ping, from whose answer nobody learns: it does not end an announcement.
+ * may be a recovery ping, whose answer the neighbour does not learn from: it ends no announcement.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ void lx_announce_asked(struct lx_core *core, struct lx_peer_ni *from);
 /* Two peers were found to be one. */
 void lx_announce_absorb(struct lx_peer *to, struct lx_peer *from);
 
-/* Our routing state changes: from now on nobody has been told. */
+/* Our routing state changes: all neighbours have yet to be told. */
 void lx_announce_begin(struct lx_core *core);
 
 /**

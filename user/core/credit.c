@@ -64,7 +64,7 @@ static int late_check(struct lx_core_msg *msg)
 }
 
 /*
- * What rules of fault injection do to a message that has its credits. Returns 0: nothing;
+ * Applies rules of fault injection to a message that has its credits. Returns 0: nothing;
  * 1: it is held; -EIO: it fails; -ECANCELED: it vanishes.
  */
 static int inject(struct lx_core_msg *msg)

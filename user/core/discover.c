@@ -73,7 +73,7 @@ static void ask_due(struct lx_core *core)
 
 /*
  * Compares the DISCOVERY and MULTI_RAIL bits of an answer or a push with our state. After a push
- * nobody would discover the peer again: that our discovery is off says nothing about its NIDs.
+ * the peer would not be discovered again: that our discovery is off says nothing about its NIDs.
  */
 static void note_features(struct lx_peer *peer, uint32_t features, bool pushed)
 {
@@ -286,7 +286,7 @@ static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
 
 /*
  * An NI that went down at the peer costs health (lnet.md 13.3). Not at a router: it also
- * reports NIs down that nobody pings, and a recovery ping would bring such an NI up.
+ * reports NIs down that are not pinged, and a recovery ping would bring such an NI up.
  */
 static void note_down(struct lx_peer *peer, struct lx_peer_ni *pni)
 {
@@ -777,7 +777,7 @@ void lx_discover_push_all(struct lx_core *core)
 	}
 }
 
-/* What was learned meanwhile is that of single NIDs. */
+/* While discovery was off, peers were learned as single NIDs. */
 void lx_discover_switched_on(struct lx_core *core)
 {
 	struct lx_peer *peer;

@@ -10,7 +10,7 @@
 #include "health.h"
 
 static const struct {
-	bool local, remote; /* who is at fault */
+	bool local, remote; /* which side is at fault */
 	bool resends;
 } faults[LX_HSTATUSES] = {
 	[LX_HSTATUS_LOCAL_INTERRUPT] = { .local = true, .resends = true },

@@ -17,7 +17,7 @@ struct lx_memory;
 struct lx_portal;
 struct lx_tracker;
 
-/* What answers a request (lnet.md 8). A PUT's MD is only read: no REPLY may be written to it. */
+/* The answer to a request (lnet.md 8). A PUT's MD is only read: no REPLY may be written to it. */
 enum lx_response { LX_RESPONSE_NONE, LX_RESPONSE_ACK, LX_RESPONSE_REPLY, LX_RESPONSES };
 
 /* Owner: core->mds. Messages that use its memory hold references. */

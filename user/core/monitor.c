@@ -94,7 +94,7 @@ static uint64_t announce_ns(struct lx_core *core)
 	return s < 0 ? check_round_ns(core) : (uint64_t)s * LX_NSEC;
 }
 
-/* Marks NIs down through which nobody has pinged us for too long. */
+/* Marks NIs down through which no ping has come for too long. */
 static void check_own_nis(struct lx_core *core)
 {
 	uint64_t limit = check_round_ns(core);
@@ -113,7 +113,7 @@ static unsigned int seconds(uint64_t ns)
 	return (ns + LX_NSEC - 1) / LX_NSEC;
 }
 
-/* What we advertise about routing changes with ON only. */
+/* Our advertisement about routing changes with ON only. */
 static void routing_changed(struct lx_core *core, enum lx_routing_state state)
 {
 	if ((core->routing == LX_ROUTING_ON) != (state == LX_ROUTING_ON))

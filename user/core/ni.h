@@ -45,7 +45,7 @@ struct lx_core_ni {
 	struct lx_ni_tunables given_tun;
 	struct lx_lnd_tunables given_lnd_tun;
 	enum lx_down_why link_down; /* as the transport says */
-	bool silent;        /* router: nobody pinged us through it */
+	bool silent;        /* router: not pinged through it for too long */
 	bool worn;          /* health dropped to 0 and is not yet full again */
 	int32_t tx_credits, tx_credits_min;
 	struct lx_list tx_queue; /* of lx_core_msg that wait for a credit */

@@ -24,7 +24,7 @@
 #include "parse.h"
 #include "track.h"
 
-/* What becomes of an accepted message. */
+/* The fate of an accepted message. */
 enum outcome {
 	RECEIVE, /* the transport's now: it reads the payload */
 	DROPPED, /* ended; the transport discards the payload */
@@ -141,7 +141,7 @@ static bool is_ping(const struct lx_hdr *hdr)
 
 /*
  * A router's own NI is up as long as somebody pings it (lnet.md 10.3) or sends messages
- * to be forwarded over it: nobody need ping a busy router.
+ * to be forwarded over it: a busy router need not be pinged.
  */
 static void note_ni(struct lx_core_ni *ni)
 {
@@ -413,7 +413,7 @@ static enum outcome parse_ack(struct lx_core_msg *msg)
 	struct lx_md *md = response_md(msg->core, &hdr->cmd.ack.dst_md, LX_RESPONSE_ACK);
 
 	if (!md) {
-		/* Nobody waits for it any more. That is no error and is not counted. */
+		/* Its MD is gone: no error, and not counted. */
 		lx_msg_finish(msg, 0);
 		return DROPPED;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What becomes of a message that arrives, after lx_lnd_parse() (internal/lnd.h). */
+/* The way of a message that arrives, after lx_lnd_parse() (internal/lnd.h). */
 #ifndef LX_CORE_PARSE_H
 #define LX_CORE_PARSE_H
 

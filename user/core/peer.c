@@ -366,7 +366,7 @@ static void peer_ni_detach(struct lx_peer_ni *pni)
 static void peer_ni_remove(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	pni->refs++;
-	unshare_credits(pni); /* later nobody could find it by its NID */
+	unshare_credits(pni); /* later it cannot be found by its NID */
 	/* Transports that hear of it from peer_ni_detach() must not find it any more. */
 	lx_hash_del(&core->peer_nis, &pni->node);
 	peer_ni_detach(pni);
@@ -424,7 +424,7 @@ int lx_peer_ni_obtain(struct lx_core *core, const struct lx_nid *nid,
 		*ret_pni = core->self;
 		return 0;
 	}
-	/* Other NIDs on lo, as 1@lo, are nobody's: self would be discovered, and merged. */
+	/* Other NIDs on lo, as 1@lo, belong to no node: self would be discovered, and merged. */
 	if (nid->type == LX_NET_LO)
 		return -EHOSTUNREACH;
 	if (lx_nid_is_any(nid))

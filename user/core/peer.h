@@ -143,7 +143,7 @@ struct lx_peer_watcher {
 	void (*deleted)(struct lx_peer *peer);
 	/* @from was found to be the same node as @to; it has no NIDs any more. */
 	void (*merged)(struct lx_peer *to, struct lx_peer *from);
-	/* The peer got this NID, as it or an admin says: whoever had it has it no more. */
+	/* The peer got this NID, as it or an admin says: any previous owner loses it. */
 	void (*joined)(struct lx_peer *peer, const struct lx_nid *nid);
 	/* Nothing can be sent to this NID any more. */
 	void (*unreachable)(struct lx_peer_ni *pni);
@@ -222,7 +222,7 @@ bool lx_peer_idle(const struct lx_peer *peer);
  * False: there is no room for another one.
  */
 bool lx_peer_make_room(struct lx_core *core);
-/* @from and @to are one node: whoever waits for @from's discovery waits for @to's. */
+/* @from and @to are one node: those who wait for @from's discovery now wait for @to's. */
 void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from);
 
 static inline struct lx_peer_ni *lx_peer_first_ni(const struct lx_peer *peer)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What an admin adds to the table of peers, and deletes from it. Checks the whole request
+ * Changes to the table of peers by an admin. Checks the whole request
  * first; the table itself is peer.c's. Called by the owner of the core; owns nothing.
  */
 #include <errno.h>
@@ -69,7 +69,7 @@ static struct lx_peer_ni *first_not_configured(const struct lx_peer *peer,
 	return NULL;
 }
 
-/* What discovery has found goes, and comes back when the peer is discovered again. */
+/* Drops what discovery has found; it comes back when the peer is discovered again. */
 static void start_over(struct lx_peer *peer, const struct lx_conf_peer *conf)
 {
 	struct lx_peer_ni *pni;

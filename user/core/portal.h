@@ -41,7 +41,7 @@ struct lx_me *lx_me_lookup(struct lx_core *core, struct lx_handle handle);
 void lx_me_free(struct lx_me *me);
 void lx_me_retire(struct lx_me *me);
 
-/* What a PUT or GET is matched by. */
+/* A PUT or GET is matched by these. */
 struct lx_match {
 	struct lx_id initiator; /* by primary NID */
 	uint32_t portal;

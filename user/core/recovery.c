@@ -115,7 +115,7 @@ static bool is_due(struct lx_core *core, const struct lx_recovery *recovery, uin
 
 static void recover_ni(struct lx_core_ni *ni)
 {
-	/* The node would answer itself, although nobody else can reach the NI. */
+	/* The node would answer itself, although others cannot reach the NI. */
 	if (ni->link_down)
 		return;
 	if (is_due(ni->ni.core, &ni->recovery, &ni->health.ping_count, &ni->health.next_ping))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Lanes that end inside a message: its sender is gone, and nobody has the rest of it. The next hop
- * has what is behind it, and cannot deliver that: the lane has to be reset. Before that,
+ * Lanes that end inside a message: its sender is gone before the rest came. The next hop cannot
+ * deliver the bytes behind it, so the lane has to be reset. Before that,
  *
  * - it is stored, so what others have behind comes from their senders. Each of these messages that
  *   is there goes to the next hop on another connection. It cannot arrive twice: the next hop never

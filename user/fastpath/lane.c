@@ -188,7 +188,7 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 	lx_sock_peer_facts(peer->peer, &peer->facts); /* its interface may have been replaced */
 	if (!lx_fp_on(fp, peer->facts.ni, peer->facts.ifindex))
 		return;
-	/* What is or was a stream has other sequence numbers than its socket already. */
+	/* The sequence numbers of a present or former stream already differ from its socket's. */
 	while ((conn = lx_fp_conn_next(peer, conn))) {
 		if (conn->facts.ctype != LX_CTYPE_BULK_OUT || lx_fp_is_lane(conn) ||
 		    conn->facts.loopback || conn->no_stream || conn->stream >= 0 || conn->shift)
@@ -205,7 +205,7 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 	}
 }
 
-/* Whether a lane waits for bytes of a stream that has ended: nobody retransmits them. */
+/* Whether a lane waits for bytes of a stream that has ended, which are never retransmitted. */
 static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 			  struct lx_fp_conn *conn, uint64_t now)
 {
@@ -290,8 +290,8 @@ static uint64_t forwarded_up_to(struct lx_fp *fp, const struct lx_fp_conn *conn)
 }
 
 /*
- * What the next hop has not acknowledged is lost, as it would be from our buffers. The streams go
- * on: their other messages take other lanes.
+ * Bytes that the next hop has not acknowledged are lost, as they would be from our buffers. The
+ * streams go on: their other messages take other lanes.
  */
 void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 {

@@ -189,7 +189,7 @@ static struct lx_fp_dest *dest_add(struct lx_fp *fp, const struct lx_nid *nid)
 	return dest;
 }
 
-/* Whoever sends to many NIDs must not keep others off lanes. Forgotten ones are learned again. */
+/* A sender to many NIDs must not keep others off lanes. Forgotten ones are learned again. */
 static bool make_room(struct lx_fp *fp, uint64_t now)
 {
 	struct lx_fp_dest *dest, *next;

@@ -8,7 +8,7 @@
  *	stream.c   connections on which messages to route arrive
  *	source.c   streams per address, idle streams
  *	review.c   which streams use lanes
- *	grant.c    grants that nobody uses
+ *	grant.c    grants that are not used
  *	lane.c     connections on which the programs send
  *	stall.c    stalled messages on lanes, and their senders
  *	store.c    lanes whose next hop does not flow
@@ -115,7 +115,7 @@ struct lx_fp_sender {
 	uint8_t addr[16]; /* as in struct lx_flow_key; NIDs can be claimed */
 };
 
-/* What is in flight on a lane, as of its last progress. */
+/* The bytes in flight on a lane, as of its last progress. */
 struct lx_fp_run {
 	uint64_t una, una_ns; /* and since when */
 	uint64_t packets, heard; /* then: packets of the lane, and of its first stream */
@@ -137,7 +137,7 @@ struct lx_fp_run {
 	struct lx_fp_cut {
 		uint64_t since_ns; /* 0: it does not end inside a message */
 		uint64_t from; /* messages behind begin here or later: a lane position */
-		uint64_t hole; /* what nobody has */
+		uint64_t hole; /* bytes that are lost: neither sender nor router has them */
 		bool ready; /* all of them are elsewhere */
 	} cut;
 };
@@ -390,7 +390,7 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now);
 /* Why, and until when, an address gets no lanes. NULL: it may use them. */
 const struct lx_fp_offender *lx_fp_offender(struct lx_fp *fp, const uint8_t addr[16], uint64_t now);
 
-/* Whose turn it is in the first message of a lane. */
+/* The side that the first message of a lane waits for. */
 enum lx_fp_turn {
 	LX_FP_TURN_NONE,     /* all of it has been here */
 	/* the next hop has what has been here, and room for more; or lacks the rest */
@@ -444,7 +444,7 @@ void lx_fp_stored(const struct lx_stored *stored, const void *bytes, void *arg);
 bool lx_fp_store_lacks(const struct lx_fp_store *store);
 /* Whether the next hop has got everything. */
 bool lx_fp_store_is_done(const struct lx_fp_store *store);
-/* What is on the lane; owned by @store. */
+/* The lane's bytes; owned by @store. */
 struct lx_fp_lost *lx_fp_store_lost(struct lx_fp_store *store);
 /* Frees it, if there is one. */
 void lx_fp_store_free(struct lx_fp_run *run);
@@ -452,7 +452,7 @@ void lx_fp_store_free(struct lx_fp_run *run);
 /* ---- cut.c */
 
 /*
- * A lane has to end inside a message: nobody has what lacks at position @hole. Of messages that
+ * A lane has to end inside a message: the bytes at position @hole are lost. Of messages that
  * begin at @from or later, the next hop gets none on this lane.
  */
 void lx_fp_cut(struct lx_fp *fp, unsigned int index, uint64_t from, uint64_t hole, uint64_t now);

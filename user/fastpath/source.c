@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who may have a stream. Each address has a share of them, whatever NIDs it claims. When all
+ * Admission of streams. Each address has a share of them, whatever NIDs it claims. When all
  * are in use, idle ones and those that the programs do not serve are evicted; if messages went by
  * lanes, the flow stays and shifts sequence numbers.
  */

@@ -263,7 +263,7 @@ void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream)
 
 /* ---- streams that end --------------------------------------------------------------- */
 
-/* Whether we closed the connection ourselves: nobody's fault. */
+/* Whether we closed the connection ourselves, which is no failure. */
 static bool is_ours(int error)
 {
 	return error == -ESHUTDOWN || error == -ECONNABORTED;
@@ -291,7 +291,7 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 		if (lane->run[i].stream == conn->stream)
 			run->left_by[i] = sender;
 	}
-	/* What is lost behind us now, nobody retransmits: lane_is_stuck(). */
+	/* Bytes lost behind us from now on are never retransmitted: lane_is_stuck(). */
 	if (!unfinished(lx_fp_stream_of(conn), lane, index, &extent)) {
 		lx_fp_lane_disown(lane, conn->stream);
 		return;
@@ -360,7 +360,7 @@ static void sender_is_slow(struct lx_fp *fp, unsigned int index, uint32_t stream
 		(unsigned long long)(pause_ns / LX_SOCK_SECOND));
 }
 
-/* What has come from a stream's sender; it may have ended. */
+/* How far a stream's sender has come; the stream may have ended. */
 static uint64_t packets_of(struct lx_fp *fp, uint32_t stream)
 {
 	return lx_fp_stream_is_open(fp, stream) ? lx_fastpath_stream(fp->fastpath, stream)->packets

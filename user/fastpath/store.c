@@ -158,7 +158,7 @@ static void feed(struct lx_fp_store *store)
 		n = send(store->conn->facts.fd, store->bytes + (r->start - store->base),
 			 end - r->start, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n > 0)
-			store->next += n; /* an error is found by whoever reads the socket */
+			store->next += n; /* an error shows when the socket is read */
 		ranges_trim(store, store->next);
 	}
 }

@@ -166,7 +166,7 @@ static void note_next_hop(struct lx_fp_conn *conn, int next_hop)
 	state->next_hop = next_hop;
 }
 
-/* What the programs cannot know yet: when the stream begins to use lanes, it may have to wait. */
+/* The programs cannot know this yet: when the stream begins to use lanes, it may have to wait. */
 static void prefer(const struct lx_fp_conn *conn, struct lx_stream *s, size_t len)
 {
 	const struct lx_fp_stream *state = &conn->fp->stream[conn->stream];

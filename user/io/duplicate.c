@@ -69,7 +69,7 @@ static bool send_to(const struct probe *p, const uint8_t mac[6], const void *pac
 	return sendto(p->fd, packet, len, 0, (struct sockaddr *)&to, sizeof(to)) == (ssize_t)len;
 }
 
-/* "Who has it?", of nobody: it is not entered anywhere. */
+/* An ARP probe: without a sender address, so no table learns from it. */
 static bool ask_arp(const struct probe *p)
 {
 	static const uint8_t all[6] = { 255, 255, 255, 255, 255, 255 };

@@ -2,7 +2,7 @@
 /*
  * Interfaces and sockets. No state: every call asks the system. Called by transports
  * when an NI or a connection comes up, by the daemon and the tools for names, indexes
- * and features; nobody else asks about interfaces (tests/check-includes).
+ * and features. No other file asks about interfaces (tests/check-includes).
  */
 #include <arpa/inet.h>
 #include <errno.h>

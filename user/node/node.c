@@ -339,7 +339,7 @@ int lx_node_new_yaml(const char *yaml, size_t len, struct lx_conf_error *ret_err
 
 /* ---- down ------------------------------------------------------------------------------------ */
 
-/* Waits until the core finds that nobody needs us any more (monitor.c), or for a timeout. */
+/* Waits until no neighbour needs us any more (monitor.c), or for a timeout. */
 static int stop_routing(struct lx_node *node, uint64_t until)
 {
 	uint64_t now = op_now(node);
