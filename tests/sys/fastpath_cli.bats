@@ -341,10 +341,12 @@ routed_more() {
 	writing
 	eventually "$PATIENCE" routed_some
 	equal "$(total stream messages)" 0
-	# When the policies are gone and the interfaces are checked again.
+	# lnetxd notices when policies go, and when they come.
 	on r1 ip xfrm policy flush
-	lx r1 bpf on
 	eventually "$PATIENCE" more_than stream lane_messages 100
+	on r1 ip xfrm policy add src 192.0.2.0/24 dst 198.51.100.0/24 dir out action block
+	eventually "$PATIENCE" all_are stream off
+	routed_more 500
 	ended_well
 }
 

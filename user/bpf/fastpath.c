@@ -40,6 +40,7 @@ struct lx_fastpath {
 	struct lx_settings *settings; /* the map */
 	struct lx_removals pair_removed; /* the interfaces of resegment.h */
 	bool pair_missing;
+	bool has_ipsec; /* when interfaces were last attached */
 	char no_cuts[LX_BPF_TEXT]; /* why GSO packets are resegmented, not cut; "": they are cut */
 	struct perf_buffer *trace; /* NULL: no trace is on */
 	void (*trace_fn)(const struct lx_trace *t, uint64_t lost, void *arg); /* while reading */
@@ -292,14 +293,16 @@ static bool pair_holds(const struct lx_fastpath *f)
 
 bool lx_fastpath_look(const struct lx_fastpath *f)
 {
-	return !pair_holds(f) &&
-	       (!f->pair_missing || lx_removal_due(&f->pair_removed, lx_clock_ns(CLOCK_MONOTONIC)));
+	return lx_iface_has_ipsec() != f->has_ipsec ||
+	       (!pair_holds(f) && (!f->pair_missing ||
+				   lx_removal_due(&f->pair_removed, lx_clock_ns(CLOCK_MONOTONIC))));
 }
 
 int lx_fastpath_mend(struct lx_fastpath *f)
 {
 	int r;
 
+	f->has_ipsec = lx_iface_has_ipsec(); /* lx_iface_check() looks once more for each interface */
 	if (pair_holds(f))
 		return resegment_attach(f);
 	if (!f->pair_missing)

@@ -45,7 +45,8 @@ int lx_fastpath_ingress(const struct lx_fastpath *fastpath);
 int lx_fastpath_set_cuts(struct lx_fastpath *fastpath, const char *why_not);
 
 /*
- * Whether others removed or changed the interfaces of resegment.h, and these may be put back now.
+ * Whether lx_fastpath_mend() and lx_fastpath_attach() have something to do: others removed or
+ * changed the interfaces of resegment.h, which may be put back now, or IPsec policies came or went.
  * Not while another thread uses the functions below.
  */
 bool lx_fastpath_look(const struct lx_fastpath *fastpath);

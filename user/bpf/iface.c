@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See iface.h. Called by fastpath.c whenever the daemon attaches interfaces. */
+/* See iface.h. Called by fastpath.c when the daemon attaches interfaces, or looks if it has to. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/xfrm.h>
@@ -30,6 +30,11 @@ static unsigned int n_policies(void)
 					  sizeof(uint32_t)),
 		       on_policies, &info);
 	return info.incnt + info.outcnt;
+}
+
+bool lx_iface_has_ipsec(void)
+{
+	return n_policies();
 }
 
 int lx_iface_check(const char *ifname, char *ret_reason, size_t size)

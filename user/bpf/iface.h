@@ -7,6 +7,7 @@
 #ifndef LX_BPF_IFACE_H
 #define LX_BPF_IFACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -16,5 +17,8 @@
  * headers, or the namespace has IPsec policies; or another -errno.
  */
 int lx_iface_check(const char *ifname, char *ret_reason, size_t size);
+
+/* Whether this network namespace has IPsec policies. Takes some microseconds. */
+bool lx_iface_has_ipsec(void);
 
 #endif
