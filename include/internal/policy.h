@@ -184,7 +184,5 @@
 #define LX_MSS_NS (250 * LX_MS_NS)
 #define LX_RATE_NS LX_S_NS
 #define LX_WAITS_KEPT 8
-/* The log tells this often that nothing can be stored. */
-#define LX_REFUSED_NS (10 * LX_S_NS)
 
 #endif

@@ -178,7 +178,7 @@ struct lx_fp {
 	int grow_error;
 	uint64_t grow_ns;  /* do not grow before */
 	struct lx_hash sources;
-	struct lx_ratelimit full_limit, share_limit;
+	struct lx_ratelimit full_limit, share_limit, stored_limit, refused_limit;
 	uint64_t evicted_ns; /* when idle streams of all addresses were last searched */
 	struct lx_hash dests;
 	struct lx_list dest_list; /* oldest first */
@@ -186,7 +186,6 @@ struct lx_fp {
 	uint64_t room_ns; /* the oldest do not make room before */
 	int was_on; /* tunable fastpath, as of the last tick */
 	bool full; /* logged that all streams are used */
-	uint64_t refused_ns; /* it is not logged before that nothing can be stored */
 };
 
 static inline struct lx_stream *lx_fp_stream_of(const struct lx_fp_conn *conn)

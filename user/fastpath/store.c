@@ -204,13 +204,14 @@ void lx_fp_stored(const struct lx_stored *stored, const void *bytes, void *arg)
 
 static void refuse(struct lx_fp *fp, const struct lx_fp_conn *conn, uint64_t bytes, uint64_t now)
 {
-	if (now < fp->refused_ns)
-		return;
-	fp->refused_ns = now + LX_REFUSED_NS;
-	lx_warn("next_hop=%s bytes=%llu reason=\"it does not take what is under way, and there is "
-		"no "
-		"memory to store that (tunable fastpath_store)\" action=\"its senders wait\"",
-		lx_nid_str(&conn->facts.nid), (unsigned long long)bytes);
+	unsigned int missed;
+
+	if (lx_ratelimit(&fp->refused_limit, lx_nid_hash(&conn->facts.nid), now,
+			 LX_RATELIMIT_MINUTE, &missed))
+		lx_warn("next_hop=%s bytes=%llu missed=%u reason=\"it does not take what is under "
+			"way, and there is no memory to store that (tunable fastpath_store)\" "
+			"action=\"its senders wait\"",
+			lx_nid_str(&conn->facts.nid), (unsigned long long)bytes, missed);
 }
 
 int lx_fp_store_begin(struct lx_fp *fp, unsigned int index, const char *reason, uint64_t now)
@@ -219,6 +220,7 @@ int lx_fp_store_begin(struct lx_fp *fp, unsigned int index, const char *reason, 
 	struct lx_fp_store *store = calloc(1, sizeof(*store));
 	struct lx_fp_conn *conn = fp->lane[index];
 	uint64_t una = LX_READ(lane->una), under_way = lx_fp_lane_next(lane) - una;
+	unsigned int missed;
 	int r = -ENOMEM;
 
 	if (store) {
@@ -240,9 +242,12 @@ int lx_fp_store_begin(struct lx_fp *fp, unsigned int index, const char *reason, 
 	lx_fastpath_count_stored(fp->fastpath, 1, 0);
 	lx_fp_lost_note(fp, &store->lost, index);
 	lx_fp_lane_tell(fp, index);
-	lx_info("next_hop=%s lane=%u bytes=%llu reason=\"%s\" "
-		"action=\"what is under way is stored; lnetxd sends it, and new messages\"",
-		lx_nid_str(&conn->facts.nid), index, (unsigned long long)under_way, reason);
+	if (lx_ratelimit(&fp->stored_limit, lx_nid_hash(&conn->facts.nid), now, LX_RATELIMIT_MINUTE,
+			 &missed))
+		lx_info("next_hop=%s lane=%u bytes=%llu missed=%u reason=\"%s\" "
+			"action=\"what is under way is stored; lnetxd sends it, and new messages\"",
+			lx_nid_str(&conn->facts.nid), index, (unsigned long long)under_way, missed,
+			reason);
 	return 0;
 }
 
