@@ -454,6 +454,8 @@ include tools/bench/bench.mk
 # Pages of programs with Lustre's names are installed as lnetx-NAME.8.
 NAMED_PAGES := $(filter $(NAMES:%=$(B)/man/%.8),$(MAN_PAGES))
 our_page = $(if $(filter $(1),$(NAMED_PAGES)),lnetx-)$(notdir $(1))
+# Manual pages and headers cite some of these, and they cite each other.
+PAGES ?= $(wildcard $(foreach d,docs docs/*,$(addprefix $(d)/*.,md svg csv)))
 # mode:file:target
 FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	755:$(B)/bin/lnetx:$(SBINDIR)/lnetx \
@@ -463,7 +465,7 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	644:$(B)/liblnetxctl.a:$(LIBDIR)/liblnetxctl.a \
 	755:$(B)/$(CTL_SONAME):$(LIBDIR)/$(CTL_SONAME) \
 	644:$(B)/lnetxctl.pc:$(LIBDIR)/pkgconfig/lnetxctl.pc \
-	644:docs/library.md:$(DOCDIR)/library.md \
+	$(foreach p,$(PAGES),644:$(p):$(DOCDIR)/$(p:docs/%=%)) \
 	$(foreach l,$(wildcard LICENSES/*),644:$(l):$(DOCDIR)/$(notdir $(l))) \
 	644:$(B)/lnetxd.service:$(UNITDIR)/lnetxd.service \
 	644:tools/dist/systemd/lnetx.sysusers:$(SYSUSERSDIR)/lnetx.conf \
@@ -471,8 +473,7 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	755:tools/dist/ocf/lnetxd:$(PREFIX)/lib/ocf/resource.d/lnetx/lnetxd \
 	644:tools/dist/sos/lnetx.py:$(PREFIX)/share/lnetx/sos/lnetx.py \
 	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(call our_page,$(m))) \
-	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h))) \
-	$(foreach d,$(wildcard docs/spec/*.md),644:$(d):$(DOCDIR)/spec/$(notdir $(d)))
+	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h)))
 # link:target
 LINKS := $(SONAME):$(LIBDIR)/liblnetx.so $(CTL_SONAME):$(LIBDIR)/liblnetxctl.so
 # The same programs under Lustre's names, in a directory of their own: for a PATH.
@@ -510,14 +511,14 @@ install: all man $(B)/lnetx.pc $(B)/lnetxctl.pc $(B)/lnetxd.service
 		ln -srf "$(DESTDIR)$(SBINDIR)/lnetx" "$(DESTDIR)$(NAMES_DIR)/$$n" || exit 1; \
 	done
 	@[ "$(DESTDIR)" ] || getent passwd lnetx >/dev/null || echo "there is no user lnetx yet," \
-		"whom lnetxd.service runs as. Next: systemd-sysusers"
+		"which lnetxd.service runs as. Next: systemd-sysusers"
 	@tools/dist/names -i "$(NAMES_DIR)" $(LUSTRE_LINKS)
 
 uninstall:
 	@tools/dist/names -u "$(NAMES_DIR)" $(LUSTRE_LINKS)
 	$(Q)for f in $(FILES) $(LINKS); do rm -f "$(DESTDIR)$${f##*:}"; done
 	$(Q)rm -rf "$(DESTDIR)$(NAMES_DIR)"
-	$(Q)rmdir "$(DESTDIR)$(INCLUDEDIR)/lnetx" "$(DESTDIR)$(DOCDIR)/spec" "$(DESTDIR)$(DOCDIR)" \
+	$(Q)find "$(DESTDIR)$(INCLUDEDIR)/lnetx" "$(DESTDIR)$(DOCDIR)" -type d -empty -delete \
 		2>/dev/null || true
 
 # ---- packages ----------------------------------------------------------------------------

@@ -196,15 +196,35 @@ exports() {
 	done
 }
 
+# installed PAGE...
+installed() {
+	local page
+
+	for page; do
+		[ -s "$USR/share/doc/lnetx/spec/$page" ] || [ -s "$USR/share/doc/lnetx/$page" ] ||
+			{ echo "not installed: $page"; return 1; }
+	done
+}
+
 @test "pages that the public headers cite are installed" {
-	local cited page
+	local cited
 
 	install_all
 	cited=$(grep -ohE '[a-z0-9]+\.md' "$USR"/include/lnetx/*.h | sort -u)
 	[[ $cited == *lnet.md* ]]
-	for page in $cited; do
-		[ -s "$USR/share/doc/lnetx/spec/$page" ] || [ -s "$USR/share/doc/lnetx/$page" ] || { echo "not installed: $page"; false; }
-	done
+	# shellcheck disable=SC2086 # words
+	installed $cited
+}
+
+@test "pages that manual pages cite are installed" {
+	local cited
+
+	install_all
+	cited=$(find "$USR/share/man" -type f -exec cat {} + | sed 's,\\,,g' |
+		grep -oE '[a-z0-9-]+\.md' | sort -u)
+	[[ $cited == *metrics.md* ]]
+	# shellcheck disable=SC2086 # words
+	installed $cited
 }
 
 @test "programs, manual and service are installed; uninstall removes everything" {
