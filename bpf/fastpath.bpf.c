@@ -239,6 +239,15 @@ int lnetx_ingress(struct __sk_buff *skb)
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
 }
 
+/*
+ * The stack's answer to a SYN for which there is no socket, as when lnetxd was killed: it
+ * acknowledges the SYN (RFC 9293 3.10.7.1), so the connection of these ports has ended.
+ */
+LX_INLINE int lx_is_refusal(const struct lx_seg *g)
+{
+	return (g->flags & LX_TCP_RST) && (g->flags & LX_TCP_ACK) && !g->seq;
+}
+
 SEC("tc")
 int lnetx_egress(struct __sk_buff *skb)
 {
@@ -259,8 +268,8 @@ int lnetx_egress(struct __sk_buff *skb)
 	flow = lx_flow_of(&w->g.key);
 	if (!flow)
 		return LX_GO_ON;
-	if (w->g.flags & LX_TCP_SYN) {
-		/* We reuse the ports of a connection that has ended. */
+	if ((w->g.flags & LX_TCP_SYN) || lx_is_refusal(&w->g)) {
+		/* We, or the other side, reuse the ports of a connection that has ended. */
 		bpf_map_delete_elem(&flows, &w->g.key);
 		return LX_GO_ON;
 	}

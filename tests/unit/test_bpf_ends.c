@@ -134,6 +134,28 @@ static void test_syn(void **state)
 	both(new_connection);
 }
 
+/* lnetxd was killed, its programs are left: its neighbours must see that nothing listens. */
+static void refused(void)
+{
+	struct seg ins[] = { socket_ack(0, 0), lane_data(0, NULL, 0) }, out;
+
+	for (int i = 0; i < 2; i++) {
+		ins[i].flags = RST | ACK;
+		ins[i].seq = 0;
+		ins[i].ack = 0x12345678; /* after the number of a SYN */
+		assert_int_equal(run(&ins[i], &ins[i].key, true, &out), GO_ON);
+		assert_int_equal(out.flags, RST | ACK);
+		assert_int_equal(out.seq, 0);
+		assert_int_equal(out.ack, 0x12345678);
+		assert_false(is_known(&ins[i].key));
+	}
+}
+
+static void test_refused(void **state)
+{
+	both(refused);
+}
+
 /* Other segments between the lane's socket and the next hop. */
 static void other_direction(void)
 {
@@ -355,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_fin),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_syn),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_other_direction),
 		cmocka_unit_test(test_taken_back),
 		cmocka_unit_test(test_gone),
