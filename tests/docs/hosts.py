@@ -6,6 +6,7 @@ A host is a network namespace with interfaces eth0, eth1, ..., and a mount names
 the machine, with what "make install" installs, and stand-ins for systemctl, journalctl and sudo.
 Each has one shell, so directories, variables and background jobs last.
 """
+import contextlib
 import os
 import select
 import shlex
@@ -77,10 +78,8 @@ class Hosts:
             r = subprocess.run(["ip", "netns", "pids", ns], stdout=subprocess.PIPE, text=True,
                                check=False)
             for pid in r.stdout.split():
-                try:
+                with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
         for shell in self.shells.values():
             shell.process.wait()
         for ns in self.namespaces:
@@ -147,6 +146,7 @@ class Shell:
             start_new_session=True)
         self.text = ""
         self.count = 0
+        self.stuck = False # a command has not ended
         self.process.stdin.write(SET_UP.encode())
         out = self.run("true", 30)
         if out is None:
@@ -181,7 +181,8 @@ class Shell:
         self.count += 1
         mark = f"\x01end {self.count}\n"
         self._tell(f"eval {shlex.quote(text)} </dev/null; printf '\\n\\001end {self.count}\\n'")
-        if not self._read(seconds, lambda t: mark in t):
+        self.stuck = self.stuck or not self._read(seconds, lambda t: mark in t)
+        if self.stuck:
             return None
         return self._take(mark).removesuffix("\n")
 
@@ -193,11 +194,14 @@ class Shell:
                    f"printf '\\n\\001end {self.count}\\n'")
         self._read(seconds, lambda t: mark in t or until(t.splitlines()))
         if mark not in self.text:
-            inside = f"/proc/{self.process.pid}/root{pid}"
-            with open(inside, encoding="ascii") as f:
-                os.killpg(int(f.read()), signal.SIGINT)
-            if not self._read(10, lambda t: mark in t):
-                return None
+            with open(f"/proc/{self.process.pid}/root{pid}", encoding="ascii") as f:
+                group = int(f.read())
+            # bash may overlook it, in a loop; then as one does: again.
+            for sig in (signal.SIGINT, signal.SIGINT, signal.SIGKILL):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(group, sig)
+                if self._read(3, lambda t: mark in t):
+                    break
         return self._take(mark).removesuffix("\n")
 
     def write(self, path, text):

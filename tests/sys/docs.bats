@@ -36,8 +36,21 @@ END
 		printf 'From 10 to 20 %%, or 1.5 MB, or 7; %090d\n\n' 0
 		echo '    indented'
 		printf '\n[a](none.md), [b](good.md#none)\n'
-		printf '```\n```\n```console\na# true\n```\n```console here\n```\n```text\na$ true\n```\n'
-		printf '<!-- run: a= -->\n```console\nb# true\n'
+		cat <<'END'
+```
+```
+```console
+a# true
+```
+```console here
+```
+```text
+a$ true
+```
+<!-- run: a= -->
+```console
+b# true
+END
 	} >bad.md
 	run -0 "$TOP/tests/check-docs" good.md
 	equal "$output" ""
@@ -52,10 +65,10 @@ bad.md:12: not console, or
 bad.md:15: a command outside
 bad.md:18: a block without"
 	# Only commands of a page that is run are looked at.
-	printf '```console\na# true\n```\n' >quiet.md
+	printf '%s\n' '```console' 'a# true' '```' >quiet.md
 	run -1 "$TOP/tests/check-docs" quiet.md
 	[[ $output == "quiet.md:1: commands that are not run:"* ]]
-	printf '<!-- run: a= -->\n```console\nb# true\n```\n' >other.md
+	printf '%s\n' '<!-- run: a= -->' '```console' 'b# true' '```' >other.md
 	run -1 "$TOP/tests/check-docs" other.md
 	equal "$output" "other.md:3: not a host of this page: b"
 }
