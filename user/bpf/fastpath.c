@@ -302,7 +302,7 @@ int lx_fastpath_mend(struct lx_fastpath *f)
 {
 	int r;
 
-	f->has_ipsec = lx_iface_has_ipsec(); /* lx_iface_check() looks once more for each interface */
+	f->has_ipsec = lx_iface_has_ipsec(); /* what lx_iface_check() finds now */
 	if (pair_holds(f))
 		return resegment_attach(f);
 	if (!f->pair_missing)

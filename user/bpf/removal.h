@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Puts an object back that others on the machine removed from the kernel: at once, then after 1 s,
- * then after 4 s. Removed once more within ten minutes, the object stays away: they may mean it, and
- * two agents would fight for ever.
+ * then after 4 s. Removed once more within ten minutes, the object stays away: they may mean it,
+ * and two agents would fight for ever.
  *
  * Zeroed memory: nothing has been removed. The caller provides locking and monotonic time.
  */

@@ -34,7 +34,7 @@ enum lx_answer_room { LX_ANSWER_ROOM, LX_ANSWER_WAITS, LX_ANSWER_NO_ROOM };
 
 void lx_answers_init(struct lx_core *core);
 
-/* Whether a request may be answered now. WAITS: it is queued; lx_parse_again() when there is room. */
+/* May a request be answered now? WAITS: it is queued; lx_parse_again() when there is room. */
 enum lx_answer_room lx_answer_room(struct lx_core_msg *request);
 
 /* @answer is one now, to a request from @asker; until lx_answer_end() it counts. */
