@@ -7,6 +7,7 @@
 #	make demo *       see it work, half a minute; KEEP=1 leaves it running
 #	make check *      all tests; T='asan/test_sock* sys/ipv6' some of them
 #	make bench *      measure; QUICK=1, CASES=route,node, ROUNDS=, SECONDS=
+#	make plots        draw a run of the bench; RUN=build/bench.csv
 #	make vmtest *     tests on other kernels, in QEMU; KERNELS='6.1 6.12' SUITES='o2ib'
 #	make cross-check * unit tests for arm64 and s390x, by qemu-user; T='test_core*'
 #	make bench-o2ib * compare o2iblnd with perftest, in QEMU
@@ -75,7 +76,7 @@ LIBBPF_OLDEST := 0.8
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps captures check cross-check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help format-check \
+NEED_NO_LIBS := deps captures check cross-check fuzz vmtest bench-o2ib demo bench plots clean uninstall includes style help format-check \
 	package package-rpm package-check
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# The load generator, what it is compared with, and two targets to run as root:
+# The load generator, what it is compared with, and targets to run as root:
 #
 #	make bench	ROUNDS= SECONDS= QUICK=1 for a first look
 #			CASES=route,change,lanes,loss,crowd,far,busy,ping,node,selftest,cost,memory
 #			CASES=isolation: what neighbours of a failing node feel; CONNS=1,2,4
+#	make plots	draw the newest run in docs/results; RUN=build/bench.csv: this one. No root
 #	make demo	KEEP=1 shows the fast path at work, too, and leaves it up
 
 YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy delay softirq)
@@ -36,11 +37,18 @@ bench: need-root
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)),\
 	tools/bench/bench --programs $(B) --json build/bench.json \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
-		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick))
+		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick) && \
+	tools/bench/csv <build/bench.json >build/bench.csv)
+
+RUN ?= $(lastword $(sort $(wildcard docs/results/*-bench.csv)))
+plots:
+	@command -v gnuplot >/dev/null || { echo "no gnuplot here. Next:" \
+		"sudo tools/dist/deps bench" >&2; exit 1; }
+	$(Q)tools/bench/plot $(RUN) docs/results
 
 demo: need-root
 	$(Q)tools/dist/deps build demo
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) programs $(B)/bin/lxload
 	$(Q)tools/bench/demo --programs $(B) $(if $(filter-out 0,$(KEEP)),--keep)
 
-.PHONY: bench-programs need-root bench demo
+.PHONY: bench-programs need-root bench plots demo
