@@ -171,7 +171,10 @@ static void nobody_starves(struct pattern p, unsigned int seconds, unsigned int 
 	assert_true(100 * STREAMS * worst >= percent * all);
 }
 
-/* Lane 0 can carry half of what all links carry: as measured on small routers (docs/bench.md). */
+/*
+ * Lane 0 can carry half of what all links carry: as measured on small routers
+ * (docs/performance.md).
+ */
 #define HALF (HOPS * LINK / 1000 / 2)
 #define THIRD 33
 
