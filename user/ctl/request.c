@@ -17,8 +17,6 @@
 #include "request.h"
 #include "row.h"
 
-static const char *const verb_names[] = { "show", "add", "del", "set" };
-
 static int refuse(struct lx_ctl *ctl, int error, const char *object,
 		  const struct lx_ctl_args_error *why)
 {
@@ -63,10 +61,7 @@ static int no_such(struct lx_ctl *ctl, enum lx_ctl_verb verb, unsigned int objec
 
 	lx_ctl_discard(ctl);
 	lx_ctl_fail(ctl, LX_CTL_FROM_CALLER, -EINVAL, "%s: no verb \"%s\"",
-		    name ? name : "no such object",
-		    (unsigned int)verb < sizeof(verb_names) / sizeof(verb_names[0]) ?
-			    verb_names[verb] :
-			    "?");
+		    name ? name : "no such object", lx_request_verb(verb));
 	snprintf(ctl->why.object, sizeof(ctl->why.object), "%s", name ? name : "");
 	return -EINVAL;
 }

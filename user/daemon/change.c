@@ -9,7 +9,6 @@
  *	answered ◀─ finish(): gives it back ◀────────────────────┘
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +33,9 @@
 
 struct change;
 
-/* A kind of change: the request for it, and its function. */
 struct kind {
-	uint8_t object, verb; /* enum lx_ctl_object, enum lx_ctl_verb */
+	const char *verb; /* in the log; NULL: the request's */
 	int (*run)(struct change *c);
-	int (*edit)(struct lx_edit *edit); /* of run_edit() */
 	bool without_node; /* works without a configured node */
 };
 
@@ -47,12 +44,14 @@ struct change {
 	uv_work_t work;
 	struct lx_daemon *daemon;
 	const struct kind *kind;
+	const struct lx_edit_kind *edit; /* of run_edit() */
+	const struct lx_request *request; /* a client's; else NULL */
+	void *req; /* its struct */
 	uint16_t flags;
 	struct lx_client *client; /* waits for the answer; may be NULL */
 	unsigned long netns; /* the client's; 0: unknown */
 	long uid, pid; /* the client's; pid 0: the daemon itself */
 	lx_change_fn done; /* for a change by the daemon itself */
-	union lx_edit_request req;
 	struct lx_node *node; /* to work on; of a start: the new one */
 	struct lx_conf *conf; /* ours if not the daemon's */
 	struct lx_conf *later; /* of it, what waits for an interface; NULL: nothing */
@@ -60,6 +59,7 @@ struct change {
 	int error;
 	bool applied; /* of a reload: the file holds now, even if parts of it failed */
 	int64_t count; /* as in struct lx_edit */
+	bool dry;
 	char text[400];
 };
 
@@ -73,16 +73,7 @@ struct lx_changes {
 };
 
 /* Sets the text of an error, or of a remark on success. Returns @error. */
-__attribute__((format(printf, 3, 4))) static int say(struct change *c, int error, const char *fmt,
-						     ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(c->text, sizeof(c->text), fmt, ap);
-	va_end(ap);
-	return error;
-}
+#define say(c, error, ...) lx_explain((c)->text, sizeof((c)->text), error, __VA_ARGS__)
 
 /* ---- the node itself ------------------------------------------------------------ */
 
@@ -285,50 +276,22 @@ static int run_edit(struct change *c)
 {
 	struct lx_edit edit = { .daemon = c->daemon,
 				.node = c->node,
-				.req = &c->req,
+				.req = c->req,
 				.netns = c->netns,
 				.text = c->text,
 				.size = sizeof(c->text),
 				.count = LX_UNSET };
-	int err = c->kind->edit(&edit);
+	int err = c->edit->run(&edit);
 
 	c->count = edit.count;
+	c->dry = edit.dry;
 	return err;
 }
 
-/* clang-format off */
-#define EDIT(object, verb, edit) { LX_CTL_##object, LX_CTL_##verb, run_edit, edit, false }
-#define EDIT_ALWAYS(object, verb, edit) { LX_CTL_##object, LX_CTL_##verb, run_edit, edit, true }
-static const struct kind kinds[] = {
-	{ LX_CTL_NODE, LX_CTL_ADD, node_start, NULL, true },
-	{ LX_CTL_NODE, LX_CTL_DEL, node_stop, NULL, true },
-	{ LX_CTL_CONFIG, LX_CTL_SET, node_apply, NULL, true },
-	EDIT(NET, ADD, lx_edit_net_add),
-	EDIT(NET, DEL, lx_edit_net_del),
-	EDIT(NET, SET, lx_edit_net_set),
-	EDIT(ROUTE, ADD, lx_edit_route_add),
-	EDIT(ROUTE, DEL, lx_edit_route_del),
-	EDIT(PEER, ADD, lx_edit_peer_add),
-	EDIT(PEER, DEL, lx_edit_peer_del),
-	EDIT(PEER, SET, lx_edit_peer_set),
-	EDIT(UDSP, ADD, lx_edit_udsp_add),
-	EDIT(UDSP, DEL, lx_edit_udsp_del),
-	EDIT(FAULT, ADD, lx_edit_fault_add),
-	EDIT(FAULT, DEL, lx_edit_fault_del),
-	EDIT(FAULT, SET, lx_edit_fault_reset),
-	EDIT(ROUTING, SET, lx_edit_routing_set),
-	EDIT(BUFFERS, SET, lx_edit_buffers_set),
-	EDIT(STATS, DEL, lx_edit_stats_reset),
-	EDIT(CONN, DEL, lx_edit_disconnect),
-	EDIT(TUNABLE, SET, lx_edit_tunable_set),
-	EDIT_ALWAYS(SELFTEST, SET, lx_edit_selftest_set),
-	EDIT_ALWAYS(GUARD, SET, lx_edit_guard_set),
-	EDIT_ALWAYS(BAN, ADD, lx_edit_ban_add),
-	EDIT_ALWAYS(BAN, DEL, lx_edit_ban_del),
-	EDIT_ALWAYS(PREFIX, ADD, lx_edit_prefix_add),
-	EDIT_ALWAYS(PREFIX, DEL, lx_edit_prefix_del),
-};
-/* clang-format on */
+static const struct kind edit = { .run = run_edit };
+static const struct kind start = { "configure", node_start, true };
+static const struct kind stop = { "unconfigure", node_stop, true };
+static const struct kind reload = { "reload", node_apply, true };
 
 /* Not clients' requests: what precedes each start and stop; nothing but what follows a change. */
 static const struct kind load = { .run = load_programs, .without_node = true };
@@ -337,9 +300,9 @@ static const struct kind complete = { .run = node_complete };
 static const struct kind no_change = { .run = change_nothing };
 
 /* Its name in answers and in the log; the node's is the reference's. */
-static const char *name_of(const struct kind *kind)
+static const char *name_of(const struct lx_request *request)
 {
-	return kind->object == LX_CTL_NODE ? "lnet" : lx_ctl_object_name(kind->object);
+	return request->object == LX_CTL_NODE ? "lnet" : lx_ctl_object_name(request->object);
 }
 
 /* ---- the queue ------------------------------------------------------------------ */
@@ -350,17 +313,15 @@ static void change_free(struct change *c)
 {
 	if (c->conf != c->daemon->conf)
 		lx_conf_free(c->conf);
+	free(c->req);
 	free(c);
 }
 
-static const char *verb_of(const struct kind *kind)
+static const char *verb_of(const struct change *c)
 {
-	if (kind->run != run_edit)
-		return kind->run == node_start ? "configure" :
-		       kind->run == node_stop  ? "unconfigure" : "reload";
-	if (kind->edit == lx_edit_stats_reset)
-		return "reset";
-	return kind->verb == LX_CTL_ADD ? "add" : kind->verb == LX_CTL_SET ? "set" : "del";
+	if (c->kind->verb)
+		return c->kind->verb;
+	return c->request->object == LX_CTL_STATS ? "reset" : lx_request_verb(c->request->verb);
 }
 
 static bool in_part(const struct change *c)
@@ -368,23 +329,17 @@ static bool in_part(const struct change *c)
 	return c->error && c->applied;
 }
 
-static bool is_check(const struct change *c)
-{
-	return c->kind->edit == lx_edit_net_add && c->req.net.check;
-}
-
 /* Logs a change and its author. A client that changed nothing has got the reason. */
 static void log_change(const struct change *c)
 {
 	char args[300], reason[sizeof(c->text)];
 
-	if (!c->pid || (c->error && !c->applied) || is_check(c))
+	if (!c->pid || (c->error && !c->applied) || c->dry)
 		return;
-	lx_schema_format(lx_request_find(c->kind->object, c->kind->verb)->schema, &c->req, args,
-			 sizeof(args));
+	lx_schema_format(c->request->schema, c->req, args, sizeof(args));
 	lx_daemon_log_unquoted(in_part(c) ? c->text : "", reason, sizeof(reason));
-	lx_info("command=\"%s %s\"%s%s client_uid=%ld client_pid=%ld%s%s%s", name_of(c->kind),
-		verb_of(c->kind), *args ? " " : "", args, c->uid, c->pid,
+	lx_info("command=\"%s %s\"%s%s client_uid=%ld client_pid=%ld%s%s%s", name_of(c->request),
+		verb_of(c), *args ? " " : "", args, c->uid, c->pid,
 		*reason ? " action=\"reloaded in part\" reason=\"" : "", reason,
 		*reason ? "\"" : "");
 }
@@ -396,7 +351,7 @@ static void tell_client(const struct change *c)
 	if (in_part(c))
 		strcpy(more, " (the rest is applied; mend this, then reload again)");
 	lx_client_count(c->client, c->count);
-	lx_client_reply(c->client, c->error, name_of(c->kind), "%s%s", c->text, more);
+	lx_client_reply(c->client, c->error, name_of(c->request), "%s%s", c->text, more);
 }
 
 int lx_change_no_node(struct lx_daemon *d, char *text, size_t size)
@@ -406,10 +361,10 @@ int lx_change_no_node(struct lx_daemon *d, char *text, size_t size)
 	if (lx_programs_are_loading(d->programs))
 		return lx_explain(text, size, -ENETDOWN,
 				  "starting: loading BPF programs; try again in some seconds");
-	if (c && c->kind->run == node_start)
+	if (c && c->kind == &start)
 		return lx_explain(text, size, -ENETDOWN,
 				  "starting: the nets come up; try again in some seconds");
-	if (c && c->kind->run == node_stop)
+	if (c && c->kind == &stop)
 		return lx_explain(text, size, -ENETDOWN, "LNet is stopping");
 	/* The first words are the reference's, which scripts look for. */
 	return lx_explain(text, size, -ENETDOWN,
@@ -486,13 +441,13 @@ static bool begin(struct change *c)
 	struct lx_daemon *d = c->daemon;
 
 	c->node = d->node;
-	if (c->kind->run == node_start)
+	if (c->kind == &start)
 		return begin_start(c);
-	if (c->kind->run == node_apply)
+	if (c->kind == &reload)
 		return begin_reload(c);
-	if (c->kind->run == node_stop)
+	if (c->kind == &stop)
 		d->node = NULL; /* nothing new may start with it */
-	if (c->node || c->kind->without_node)
+	if (c->node || c->kind->without_node || (c->edit && c->edit->without_node))
 		return true;
 	c->error = lx_change_no_node(d, c->text, sizeof(c->text));
 	return false;
@@ -517,7 +472,7 @@ static void finish(uv_work_t *work, int status)
 	if (lx_programs_leaves(d->programs))
 		lx_tracer_end(d->tracer);
 	lx_programs_settle(d->programs);
-	if (c->kind->run == node_start && !c->error) {
+	if (c->kind == &start && !c->error) {
 		d->node = c->node;
 		lx_monitor_watch(d);
 		lx_neighbours_announce(d);
@@ -528,8 +483,7 @@ static void finish(uv_work_t *work, int status)
 		d->conf = c->conf;
 	}
 	/* After a stop or a reload: nothing. */
-	if (c->applied || c->kind->run == node_start || c->kind->run == node_complete ||
-	    c->kind->run == node_stop) {
+	if (c->applied || c->kind == &start || c->kind == &complete || c->kind == &stop) {
 		lx_conf_free(d->later);
 		d->later = c->later;
 	}
@@ -565,15 +519,6 @@ static void start_next(struct lx_daemon *d)
 	}
 }
 
-static const struct kind *find_kind(unsigned int object, unsigned int verb)
-{
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (kinds[i].object == object && kinds[i].verb == verb)
-			return &kinds[i];
-	}
-	return NULL;
-}
-
 static int change_new(struct lx_daemon *d, const struct kind *kind, struct change **ret_change)
 {
 	struct change *c = calloc(1, sizeof(*c));
@@ -601,7 +546,7 @@ static void enqueue(struct change *c)
 {
 	struct change *first;
 
-	if (c->kind->run == node_stop) {
+	if (c->kind == &stop) {
 		lx_neighbours_save(c->daemon);
 		if (!change_new(c->daemon, &end_of_routing, &first))
 			append(first);
@@ -612,29 +557,42 @@ static void enqueue(struct change *c)
 	start_next(c->daemon);
 }
 
+static const struct kind *kind_of(const struct lx_request *request)
+{
+	if (request->object == LX_CTL_NODE)
+		return request->verb == LX_CTL_ADD ? &start : &stop;
+	return request->object == LX_CTL_CONFIG ? &reload : &edit;
+}
+
 void lx_change_request(struct lx_client *client, const struct lx_request *request,
 		       const void *attrs, size_t len)
 {
+	const struct lx_schema *schema = request->schema;
 	struct lx_daemon *d = client->daemon;
-	const struct kind *kind = find_kind(request->object, request->verb);
 	char text[200] = "";
 	struct change *c = NULL;
 	int err;
 
 	if (d->changes->stopped || d->changes->length >= QUEUE_MAX) {
-		lx_client_reply(client, d->changes->stopped ? -ESHUTDOWN : -EBUSY, name_of(kind),
+		lx_client_reply(client, d->changes->stopped ? -ESHUTDOWN : -EBUSY, name_of(request),
 				d->changes->stopped ? "lnetxd is stopping"
 						    : "too many changes are waiting; try again");
 		return;
 	}
-	err = change_new(d, kind, &c);
-	if (!err)
-		err = lx_schema_get(attrs, len, request->schema, &c->req, text, sizeof(text));
+	err = change_new(d, kind_of(request), &c);
+	if (!err) {
+		c->req = calloc(1, schema->size + 1);
+		err = c->req ? lx_schema_get(attrs, len, schema, c->req, text, sizeof(text))
+			     : -ENOMEM;
+	}
 	if (err) {
-		lx_client_reply(client, err, name_of(kind), "%s", *text ? text : strerror(-err));
-		free(c);
+		lx_client_reply(client, err, name_of(request), "%s", *text ? text : strerror(-err));
+		if (c)
+			change_free(c);
 		return;
 	}
+	c->request = request;
+	c->edit = lx_edit_find(request);
 	c->flags = client->flags;
 	c->netns = client->netns;
 	c->uid = client->uid;
@@ -665,13 +623,12 @@ int lx_change_load(struct lx_daemon *d, lx_change_fn done)
 /* Without a file only the node: nobody requested the net that "--all" would choose. */
 int lx_change_start(struct lx_daemon *d, lx_change_fn done)
 {
-	return own_change(d, find_kind(LX_CTL_NODE, LX_CTL_ADD),
-			  NLM_F_CREATE | (d->conf ? 0 : NLM_F_EXCL), done);
+	return own_change(d, &start, NLM_F_CREATE | (d->conf ? 0 : NLM_F_EXCL), done);
 }
 
 int lx_change_reload(struct lx_daemon *d, lx_change_fn done)
 {
-	return own_change(d, find_kind(LX_CTL_CONFIG, LX_CTL_SET), NLM_F_REPLACE, done);
+	return own_change(d, &reload, NLM_F_REPLACE, done);
 }
 
 /* BPF programs follow the interfaces. */
@@ -743,7 +700,7 @@ int lx_change_stop(struct lx_daemon *d, lx_change_fn done)
 		c->error = say(c, -ESHUTDOWN, "lnetxd is stopping");
 		answer(c);
 	}
-	return own_change(d, find_kind(LX_CTL_NODE, LX_CTL_DEL), 0, done);
+	return own_change(d, &stop, 0, done);
 }
 
 int lx_changes_new(struct lx_daemon *daemon, struct lx_changes **ret_changes)

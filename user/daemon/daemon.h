@@ -42,6 +42,7 @@ struct lx_programs;
 struct lx_neighbours;
 struct lx_refusals;
 struct lx_tester;
+struct lx_edit;
 
 struct lx_daemon {
 	uv_loop_t *loop;

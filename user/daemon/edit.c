@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +17,9 @@
 #include "config.h"
 #include "edit.h"
 #include "programs.h"
+#include "tester.h"
 
-/* Sets the text of an error, or of a remark on success. Returns @error. */
-__attribute__((format(printf, 3, 4))) static int say(struct lx_edit *e, int error, const char *fmt,
-						     ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(e->text, e->size, fmt, ap);
-	va_end(ap);
-	return error;
-}
+#define say lx_edit_say
 
 /* ---- nets -------------------------------------------------------------------------- */
 
@@ -65,7 +55,8 @@ static int explain_place(struct lx_edit *e, const char *what, const char *why, i
 
 static int explain_net_add(struct lx_edit *e, const char *name, int err)
 {
-	const char *why = lx_conf_net_why(e->req->net.ni.net, err);
+	const struct lx_ctl_net *req = e->req;
+	const char *why = lx_conf_net_why(req->ni.net, err);
 	char what[NAME_TEXT + 4];
 
 	if (err == -EEXIST)
@@ -86,7 +77,7 @@ static int check_range(struct lx_edit *e, const struct lx_conf_ni_setting *set, 
 /* Resolves settings by name, according to the net's type. */
 static int take_lnd_settings(struct lx_edit *e)
 {
-	struct lx_ctl_net *req = &e->req->net;
+	struct lx_ctl_net *req = e->req;
 	const struct lx_conf_ni_setting *known = lx_conf_lnd_settings(lx_net_type(req->ni.net));
 
 	memset(&req->ni.lnd_tun, 0xff, sizeof(req->ni.lnd_tun)); /* -1 is LX_UNSET */
@@ -107,7 +98,8 @@ static int take_lnd_settings(struct lx_edit *e)
 
 static int check_place(struct lx_edit *e)
 {
-	const struct lx_conf conf = { .ni = &e->req->net.ni, .n_nis = 1 };
+	struct lx_ctl_net *req = e->req;
+	const struct lx_conf conf = { .ni = &req->ni, .n_nis = 1 };
 	char name[NAME_TEXT];
 	int err = lx_node_check(&conf, NULL);
 
@@ -116,17 +108,19 @@ static int check_place(struct lx_edit *e)
 
 static int rails_add(struct lx_edit *e)
 {
+	const struct lx_ctl_net *req = e->req;
 	struct lx_conf_error why = { 0 };
-	int err = lx_net_add_rails(e->node, &e->req->net.ni, &why);
+	int err = lx_net_add_rails(e->node, &req->ni, &why);
 
 	if (err == -ENODEV || err == -EADDRNOTAVAIL)
 		return explain_place(e, "NIs", why.text, err);
 	return err ? say(e, err, "cannot add NIs: %s", why.text[0] ? why.text : strerror(-err)) : 0;
 }
 
-int lx_edit_net_add(struct lx_edit *e)
+static int net_add(struct lx_edit *e)
 {
-	struct lx_conf_ni *ni = &e->req->net.ni;
+	struct lx_ctl_net *req = e->req;
+	struct lx_conf_ni *ni = &req->ni;
 	bool by_nid = !lx_nid_eq(&ni->nid, &lx_nid_any);
 	char name[NAME_TEXT];
 	int err;
@@ -146,7 +140,8 @@ int lx_edit_net_add(struct lx_edit *e)
 		return err;
 	if (e->daemon->large)
 		lx_config_large_nid(ni);
-	if (e->req->net.check)
+	e->dry = req->check;
+	if (req->check)
 		return check_place(e);
 	if (ni->rails[0])
 		return rails_add(e);
@@ -154,9 +149,10 @@ int lx_edit_net_add(struct lx_edit *e)
 	return err ? explain_net_add(e, ni_name(ni, name, sizeof(name)), err) : 0;
 }
 
-int lx_edit_net_del(struct lx_edit *e)
+static int net_del(struct lx_edit *e)
 {
-	struct lx_conf_ni *ni = &e->req->net.ni;
+	struct lx_ctl_net *req = e->req;
+	struct lx_conf_ni *ni = &req->ni;
 	char name[NAME_TEXT];
 	int err;
 
@@ -175,7 +171,7 @@ int lx_edit_net_del(struct lx_edit *e)
 
 static int explain_set(struct lx_edit *e, uint32_t net, int err)
 {
-	const struct lx_ctl_set *req = &e->req->set;
+	const struct lx_ctl_set *req = e->req;
 
 	switch (err) {
 	case -ENOENT:
@@ -205,7 +201,7 @@ static bool in_list_before(const struct lx_ni_info *nis, size_t i)
 
 static int set_all(struct lx_edit *e)
 {
-	const struct lx_ctl_set *req = &e->req->set;
+	const struct lx_ctl_set *req = e->req;
 	struct lx_ni_info *nis;
 	int first = 0, err;
 	size_t n;
@@ -224,9 +220,9 @@ static int set_all(struct lx_edit *e)
 	return first;
 }
 
-int lx_edit_net_set(struct lx_edit *e)
+static int net_set(struct lx_edit *e)
 {
-	const struct lx_ctl_set *req = &e->req->set;
+	const struct lx_ctl_set *req = e->req;
 	bool by_nid = !lx_nid_eq(&req->nid, &lx_nid_any);
 	uint32_t net = by_nid ? lx_nid_net(&req->nid) : req->net;
 	int err;
@@ -239,9 +235,9 @@ int lx_edit_net_set(struct lx_edit *e)
 
 /* ---- routes, peers ----------------------------------------------------------------- */
 
-int lx_edit_route_add(struct lx_edit *e)
+static int route_add(struct lx_edit *e)
 {
-	const struct lx_conf_route *r = &e->req->route;
+	const struct lx_conf_route *r = e->req;
 	int err;
 
 	if (r->net == LX_NET_U32_ANY || lx_nid_eq(&r->gateway, &lx_nid_any))
@@ -275,9 +271,9 @@ int lx_edit_route_add(struct lx_edit *e)
 		   strerror(-err));
 }
 
-int lx_edit_route_del(struct lx_edit *e)
+static int route_del(struct lx_edit *e)
 {
-	const struct lx_conf_route *r = &e->req->route;
+	const struct lx_conf_route *r = e->req;
 	int err;
 
 	if (r->net == LX_NET_U32_ANY)
@@ -294,7 +290,8 @@ int lx_edit_route_del(struct lx_edit *e)
 
 static int explain_peer(struct lx_edit *e, const char *what, int err)
 {
-	const char *primary = lx_nid_str(&e->req->peer.primary);
+	const struct lx_ctl_peer *req = e->req;
+	const char *primary = lx_nid_str(&req->primary);
 
 	switch (err) {
 	case -EEXIST:
@@ -325,7 +322,7 @@ static int explain_peer(struct lx_edit *e, const char *what, int err)
 
 static int peer_change(struct lx_edit *e, bool add)
 {
-	struct lx_ctl_peer *req = &e->req->peer;
+	struct lx_ctl_peer *req = e->req;
 	struct lx_conf_peer peer = { .primary = req->primary,
 				     .multi_rail = req->multi_rail,
 				     .lock_primary = req->lock_primary,
@@ -339,19 +336,19 @@ static int peer_change(struct lx_edit *e, bool add)
 	return err ? explain_peer(e, add ? "add" : "remove", err) : 0;
 }
 
-int lx_edit_peer_add(struct lx_edit *e)
+static int peer_add(struct lx_edit *e)
 {
 	return peer_change(e, true);
 }
 
-int lx_edit_peer_del(struct lx_edit *e)
+static int peer_del(struct lx_edit *e)
 {
 	return peer_change(e, false);
 }
 
-int lx_edit_peer_set(struct lx_edit *e)
+static int peer_set(struct lx_edit *e)
 {
-	const struct lx_ctl_set *req = &e->req->set;
+	const struct lx_ctl_set *req = e->req;
 	const char *of = lx_nid_eq(&req->nid, &lx_nid_any) ? "all peers" : lx_nid_str(&req->nid);
 	int err = lx_peer_set(e->node, &req->nid, req->name, req->value);
 
@@ -371,9 +368,9 @@ int lx_edit_peer_set(struct lx_edit *e)
 
 /* ---- selection policies ------------------------------------------------------------ */
 
-int lx_edit_udsp_add(struct lx_edit *e)
+static int udsp_add(struct lx_edit *e)
 {
-	const struct lx_conf_udsp *u = &e->req->udsp;
+	const struct lx_conf_udsp *u = e->req;
 	struct lx_policy policy;
 	int err = lx_policy_parse(u, &policy, e->text, e->size);
 
@@ -385,13 +382,13 @@ int lx_edit_udsp_add(struct lx_edit *e)
 				     : err;
 }
 
-int lx_edit_udsp_del(struct lx_edit *e)
+static int udsp_del(struct lx_edit *e)
 {
-	int err = lx_udsp_del(e->node, e->req->udsp_del.index);
+	const struct lx_ctl_udsp *req = e->req;
+	int err = lx_udsp_del(e->node, req->index);
 
 	if (err == -ENOENT)
-		return say(e, err, "there is no policy %d; see \"lnetx udsp show\"",
-			   e->req->udsp_del.index);
+		return say(e, err, "there is no policy %d; see \"lnetx udsp show\"", req->index);
 	return err ? say(e, err, "cannot remove policies: %s", strerror(-err)) : 0;
 }
 
@@ -408,27 +405,29 @@ static int explain_busy(struct lx_edit *e)
 		   "says \"routing off\" (lnetctl: no \"phase\")", info.seconds_left);
 }
 
-int lx_edit_routing_set(struct lx_edit *e)
+static int routing_set(struct lx_edit *e)
 {
+	const struct lx_ctl_routing *req = e->req;
 	int err;
 
-	if (e->req->routing.enable != 0 && e->req->routing.enable != 1)
+	if (req->enable != 0 && req->enable != 1)
 		return say(e, -EINVAL, "routing is 0 (off) or 1 (on)");
-	err = lx_routing_set(e->node, e->req->routing.enable);
+	err = lx_routing_set(e->node, req->enable);
 	if (err == -EBUSY)
 		return explain_busy(e);
 	if (err == -ENOMEM)
 		return say(e, err,
 			   "no memory for the router buffers; ask for fewer (lnetx routing "
 			   "set large ...)");
-	return err ? say(e, err, "cannot turn routing %s: %s",
-			 e->req->routing.enable ? "on" : "off", strerror(-err))
+	return err ? say(e, err, "cannot turn routing %s: %s", req->enable ? "on" : "off",
+			 strerror(-err))
 		   : 0;
 }
 
-int lx_edit_buffers_set(struct lx_edit *e)
+static int buffers_set(struct lx_edit *e)
 {
-	int err = lx_buffers_set(e->node, e->req->buffers.total);
+	const struct lx_ctl_buffers *req = e->req;
+	int err = lx_buffers_set(e->node, req->total);
 
 	if (err == -EINVAL)
 		return say(e, err,
@@ -438,15 +437,16 @@ int lx_edit_buffers_set(struct lx_edit *e)
 	return err ? say(e, err, "cannot change the router buffers: %s", strerror(-err)) : 0;
 }
 
-int lx_edit_stats_reset(struct lx_edit *e)
+static int stats_reset(struct lx_edit *e)
 {
 	lx_stats_reset(e->node);
 	return 0;
 }
 
-int lx_edit_disconnect(struct lx_edit *e)
+static int conn_close(struct lx_edit *e)
 {
-	int closed = lx_disconnect(e->node, &e->req->disconnect.nid);
+	const struct lx_ctl_disconnect *req = e->req;
+	int closed = lx_disconnect(e->node, &req->nid);
 
 	if (closed < 0)
 		return say(e, closed, "cannot disconnect: %s", strerror(-closed));
@@ -494,9 +494,9 @@ int lx_edit_unknown_tunable(struct lx_node *node, const char *module, const char
 	return -ENOENT;
 }
 
-int lx_edit_tunable_set(struct lx_edit *e)
+static int tunable_set(struct lx_edit *e)
 {
-	const struct lx_ctl_tunable_value *v = &e->req->value;
+	const struct lx_ctl_tunable_value *v = e->req;
 	int err = lx_tunable_write(e->node, v->module, v->name, v->value);
 
 	if (!err && !strcmp(v->module, "tcp") && !strcmp(v->name, "fastpath"))
@@ -529,30 +529,90 @@ int lx_edit_tunable_set(struct lx_edit *e)
 	return say(e, err, "%s %s: %s", v->module, v->name, strerror(-err));
 }
 
-/* ---- the guard --------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------- */
 
-int lx_edit_guard_set(struct lx_edit *e)
+static int fault_add(struct lx_edit *e)
 {
-	return lx_programs_guard_set(e->daemon->programs, &e->req->guard, e->text, e->size);
+	const struct lx_ctl_fault *req = e->req;
+	int err = lx_fault_add(e->node, &req->rule);
+
+	switch (err) {
+	case 0:
+		return 0;
+	case -EINVAL:
+		return say(e, err,
+			   "the rule would match nothing, or does not say when to act; only PUT "
+			   "and GET "
+			   "have a portal, and a rate or an interval is needed");
+	case -ENOSPC:
+		return say(e, err, "too many rules; delete some (lnetx fault del)");
+	}
+	return say(e, err, "cannot add the rule: %s", strerror(-err));
 }
 
-int lx_edit_ban_add(struct lx_edit *e)
+static int fault_del(struct lx_edit *e)
 {
-	return lx_programs_ban(e->daemon->programs, e->node, &e->req->ban, &e->count, e->text,
-			       e->size);
+	const struct lx_ctl_fault *req = e->req;
+	const struct lx_fault_rule *r = &req->rule;
+	int n = lx_fault_del(e->node, r->delay, req->all ? &lx_nid_any : &r->src,
+			     req->all ? &lx_nid_any : &r->dst);
+
+	if (n >= 0) {
+		e->count = n;
+		return say(e, 0, "%d rules deleted", n);
+	}
+	if (n == -ENOENT)
+		return say(e, n, "there is no such %s rule; see \"lnetx fault show\"",
+			   r->delay ? "delay" : "drop");
+	return say(e, n, "cannot delete rules: %s", strerror(-n));
 }
 
-int lx_edit_ban_del(struct lx_edit *e)
+static int fault_reset(struct lx_edit *e)
 {
-	return lx_programs_unban(e->daemon->programs, &e->req->ban, e->text, e->size);
+	const struct lx_ctl_fault *req = e->req;
+
+	lx_fault_clear(e->node, req->rule.delay);
+	return 0;
 }
 
-int lx_edit_prefix_add(struct lx_edit *e)
-{
-	return lx_programs_prefix_add(e->daemon->programs, &e->req->prefix, e->text, e->size);
-}
+/* ---- the table --------------------------------------------------------------------- */
 
-int lx_edit_prefix_del(struct lx_edit *e)
+/* clang-format off */
+#define EDIT(object, verb, run) { LX_CTL_##object, LX_CTL_##verb, run, false }
+#define EDIT_ALWAYS(object, verb, run) { LX_CTL_##object, LX_CTL_##verb, run, true }
+static const struct lx_edit_kind kinds[] = {
+	EDIT(NET, ADD, net_add),
+	EDIT(NET, DEL, net_del),
+	EDIT(NET, SET, net_set),
+	EDIT(ROUTE, ADD, route_add),
+	EDIT(ROUTE, DEL, route_del),
+	EDIT(PEER, ADD, peer_add),
+	EDIT(PEER, DEL, peer_del),
+	EDIT(PEER, SET, peer_set),
+	EDIT(UDSP, ADD, udsp_add),
+	EDIT(UDSP, DEL, udsp_del),
+	EDIT(FAULT, ADD, fault_add),
+	EDIT(FAULT, DEL, fault_del),
+	EDIT(FAULT, SET, fault_reset),
+	EDIT(ROUTING, SET, routing_set),
+	EDIT(BUFFERS, SET, buffers_set),
+	EDIT(STATS, DEL, stats_reset),
+	EDIT(CONN, DEL, conn_close),
+	EDIT(TUNABLE, SET, tunable_set),
+	EDIT_ALWAYS(SELFTEST, SET, lx_tester_set),
+	EDIT_ALWAYS(GUARD, SET, lx_programs_guard_set),
+	EDIT_ALWAYS(BAN, ADD, lx_programs_ban),
+	EDIT_ALWAYS(BAN, DEL, lx_programs_unban),
+	EDIT_ALWAYS(PREFIX, ADD, lx_programs_prefix_add),
+	EDIT_ALWAYS(PREFIX, DEL, lx_programs_prefix_del),
+};
+/* clang-format on */
+
+const struct lx_edit_kind *lx_edit_find(const struct lx_request *request)
 {
-	return lx_programs_prefix_del(e->daemon->programs, &e->req->prefix, e->text, e->size);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].object == request->object && kinds[i].verb == request->verb)
+			return &kinds[i];
+	}
+	return NULL;
 }

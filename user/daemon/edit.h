@@ -3,61 +3,32 @@
 #ifndef LX_DAEMON_EDIT_H
 #define LX_DAEMON_EDIT_H
 
+#include "../base/explain.h"
+#include "../schema/requests.h"
 #include "daemon.h"
-
-union lx_edit_request {
-	struct lx_ctl_net net;
-	struct lx_ctl_set set;
-	struct lx_conf_route route;
-	struct lx_ctl_peer peer;
-	struct lx_conf_udsp udsp;
-	struct lx_ctl_udsp udsp_del;
-	struct lx_ctl_fault fault;
-	struct lx_ctl_routing routing;
-	struct lx_ctl_buffers buffers;
-	struct lx_ctl_disconnect disconnect;
-	struct lx_ctl_tunable_value value;
-	struct lx_ctl_guard guard;
-	struct lx_ctl_ban ban;
-	struct lx_ctl_prefix prefix;
-	struct lx_conf_selftest selftest;
-};
 
 struct lx_edit {
 	struct lx_daemon *daemon;
 	struct lx_node *node;
-	union lx_edit_request *req;
+	void *req; /* the struct that the request's schema describes */
 	unsigned long netns; /* the client's; 0: unknown */
 	char *text; /* set to a message */
 	size_t size;
 	int64_t count; /* set to the number of objects affected, if not obvious; else LX_UNSET */
+	bool dry; /* set if the request was only to check something */
 };
 
-/* Each returns 0 or a negative errno. */
-int lx_edit_net_add(struct lx_edit *edit);
-int lx_edit_net_del(struct lx_edit *edit);
-int lx_edit_net_set(struct lx_edit *edit);
-int lx_edit_route_add(struct lx_edit *edit);
-int lx_edit_route_del(struct lx_edit *edit);
-int lx_edit_peer_add(struct lx_edit *edit);
-int lx_edit_peer_del(struct lx_edit *edit);
-int lx_edit_peer_set(struct lx_edit *edit);
-int lx_edit_udsp_add(struct lx_edit *edit);
-int lx_edit_udsp_del(struct lx_edit *edit);
-int lx_edit_fault_add(struct lx_edit *edit);
-int lx_edit_fault_del(struct lx_edit *edit);
-int lx_edit_fault_reset(struct lx_edit *edit);
-int lx_edit_routing_set(struct lx_edit *edit);
-int lx_edit_buffers_set(struct lx_edit *edit);
-int lx_edit_stats_reset(struct lx_edit *edit);
-int lx_edit_disconnect(struct lx_edit *edit);
-int lx_edit_tunable_set(struct lx_edit *edit);
-int lx_edit_guard_set(struct lx_edit *edit);
-int lx_edit_ban_add(struct lx_edit *edit);
-int lx_edit_ban_del(struct lx_edit *edit);
-int lx_edit_prefix_add(struct lx_edit *edit);
-int lx_edit_prefix_del(struct lx_edit *edit);
-int lx_edit_selftest_set(struct lx_edit *edit); /* tester.c */
+/* Sets the text of an error, or of a remark on success. Returns @error. */
+#define lx_edit_say(e, error, ...) lx_explain((e)->text, (e)->size, error, __VA_ARGS__)
+
+struct lx_edit_kind {
+	uint8_t object, verb; /* enum lx_ctl_object, enum lx_ctl_verb */
+	int (*run)(struct lx_edit *edit); /* 0 or a negative errno */
+	bool without_node; /* works without a configured node */
+};
+
+/* NULL: it is the node itself that changes. */
+const struct lx_edit_kind *lx_edit_find(const struct lx_request *request);
 
 /**
  * lx_edit_unknown_tunable - error text for an unknown tunable, with a suggestion

@@ -56,17 +56,12 @@ struct lx_fastpath *lx_programs_fastpath(const struct lx_programs *programs);
 /* Loaded or not; NULL: not ready. */
 struct lx_guard *lx_programs_guard(const struct lx_programs *programs);
 
-/* Requests of commands GUARD, BANS and PREFIXES; @node may be NULL. */
-int lx_programs_guard_set(struct lx_programs *programs, const struct lx_ctl_guard *req, char *text,
-			  size_t size);
-int lx_programs_ban(struct lx_programs *programs, struct lx_node *node,
-		    const struct lx_ctl_ban *req, int64_t *ret_closed, char *text, size_t size);
-int lx_programs_unban(struct lx_programs *programs, const struct lx_ctl_ban *req, char *text,
-		      size_t size);
-int lx_programs_prefix_add(struct lx_programs *programs, const struct lx_ctl_prefix *req,
-			   char *text, size_t size);
-int lx_programs_prefix_del(struct lx_programs *programs, const struct lx_ctl_prefix *req,
-			   char *text, size_t size);
+/* Changes, for the table in edit.c. */
+int lx_programs_guard_set(struct lx_edit *edit);
+int lx_programs_ban(struct lx_edit *edit);
+int lx_programs_unban(struct lx_edit *edit);
+int lx_programs_prefix_add(struct lx_edit *edit);
+int lx_programs_prefix_del(struct lx_edit *edit);
 
 /* Rows of shows, for the table in command.c. */
 int lx_programs_show_bpf(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,25 +156,14 @@ void lx_tester_stop(struct lx_tester *t)
 /* ---- clients ----------------------------------------------------------------------------------
  */
 
-__attribute__((format(printf, 3, 4))) static int say(struct lx_edit *e, int error, const char *fmt,
-						     ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(e->text, e->size, fmt, ap);
-	va_end(ap);
-	return error;
-}
-
 static int check_limit(struct lx_edit *e, const char *name, int64_t value)
 {
 	const struct lx_tunable *t = lx_tunable_lookup(lx_selftest_tunable_table, name);
 
 	if (value == LX_UNSET || (value >= t->min && value <= t->max))
 		return 0;
-	return say(e, -ERANGE, "%s %lld: not in %lld..%lld", name, (long long)value,
-		   (long long)t->min, (long long)t->max);
+	return lx_edit_say(e, -ERANGE, "%s %lld: not in %lld..%lld", name, (long long)value,
+			   (long long)t->min, (long long)t->max);
 }
 
 /* @conf: with what the request changes. Lock held. */
@@ -188,9 +176,10 @@ static int check(struct lx_edit *e, const struct lx_conf_selftest *conf)
 	if (!err)
 		err = check_limit(e, "bulk_mib", conf->bulk_mib);
 	if (!err && conf->enable == 1 && !conf->consoles[0])
-		err = say(e, -EINVAL,
-			  "which nodes may be consoles? They can order traffic of any size: "
-			  "\"lnetx selftest on consoles 10.0.0.*@tcp\", or \"consoles any\"");
+		err = lx_edit_say(
+			e, -EINVAL,
+			"which nodes may be consoles? They can order traffic of any size: "
+			"\"lnetx selftest on consoles 10.0.0.*@tcp\", or \"consoles any\"");
 	return err;
 }
 
@@ -199,25 +188,26 @@ static int change(struct lx_edit *e, struct lx_tester *t)
 	struct lx_conf_selftest conf = t->conf, old = t->conf;
 	int err;
 
-	merge(&conf, &e->req->selftest);
+	merge(&conf, e->req);
 	err = check(e, &conf);
 	if (err)
 		return err;
 	if (parse_consoles(t, conf.consoles))
-		return say(e, -EINVAL,
-			   "consoles \"%s\": NIDs or ranges of NIDs are expected, as in "
-			   "10.0.0.*@tcp,10.1.0.[1-4]@o2ib, or \"any\"",
-			   conf.consoles);
+		return lx_edit_say(e, -EINVAL,
+				   "consoles \"%s\": NIDs or ranges of NIDs are expected, as in "
+				   "10.0.0.*@tcp,10.1.0.[1-4]@o2ib, or \"any\"",
+				   conf.consoles);
 	t->conf = conf;
 	err = follow(t, e->node);
 	if (!err)
-		return e->node || conf.enable != 1 ? 0 : say(e, 0, "on as soon as LNet runs");
+		return e->node || conf.enable != 1 ? 0
+						   : lx_edit_say(e, 0, "on as soon as LNet runs");
 	t->conf = old;
 	parse_consoles(t, old.consoles);
-	return say(e, err, "cannot start the selftest: %s", strerror(-err));
+	return lx_edit_say(e, err, "cannot start the selftest: %s", strerror(-err));
 }
 
-int lx_edit_selftest_set(struct lx_edit *e)
+int lx_tester_set(struct lx_edit *e)
 {
 	struct lx_tester *t = e->daemon->tester;
 	int err;

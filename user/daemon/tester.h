@@ -21,6 +21,9 @@ void lx_tester_free(struct lx_tester *tester);
  */
 void lx_tester_configure(struct lx_tester *tester, const struct lx_conf_selftest *conf);
 
+/* A client's request, for the table in edit.c. */
+int lx_tester_set(struct lx_edit *edit);
+
 /* Makes the service on @node, new or not, what the settings say. Failures are logged. */
 void lx_tester_start(struct lx_tester *tester, struct lx_node *node);
 

@@ -122,6 +122,13 @@ const struct lx_request *lx_request_of(uint8_t command, uint16_t flags)
 	return NULL;
 }
 
+const char *lx_request_verb(unsigned int verb)
+{
+	static const char *const names[] = { "show", "add", "del", "set" };
+
+	return verb < sizeof(names) / sizeof(names[0]) ? names[verb] : "?";
+}
+
 const char *lx_ctl_object_name(enum lx_ctl_object object)
 {
 #define NAME_(NAME, name) name,

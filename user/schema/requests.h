@@ -37,6 +37,9 @@ extern const struct lx_request lx_requests[];
 /* NULL: no such request. */
 const struct lx_request *lx_request_find(unsigned int object, unsigned int verb);
 
+/* "show", "add", "del" or "set"; "?" */
+const char *lx_request_verb(unsigned int verb);
+
 /* By a message's command and flags. */
 const struct lx_request *lx_request_of(uint8_t command, uint16_t flags);
 
