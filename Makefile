@@ -136,7 +136,7 @@ SIM_SRCS := $(wildcard tests/sim/*.c)
 CODEC_SRCS := user/ctl/codec.c user/ctl/path.c
 # liblnetxctl: the client's side, with what it needs of user/base.
 CTL_SRCS := $(wildcard user/ctl/*.c user/schema/*.c) \
-	$(addprefix user/base/,explain.c key.c netns.c nid.c octets.c suggest.c)
+	$(addprefix user/base/,explain.c key.c netns.c nid.c octets.c suggest.c text.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/cli/*.c tools/host/*.c)
 FAKE_SRCS := $(wildcard tests/fake/*.c)

@@ -14,6 +14,7 @@
 #include <lnetx/nid.h>
 
 #include "cleanup.h"
+#include "grow.h"
 #include "octets.h"
 
 const struct lx_nid lx_nid_any = {
@@ -341,17 +342,16 @@ struct nid_list {
 	size_t n, max;
 };
 
-/* Makes room for @more. */
-static int list_reserve(struct nid_list *list, uint64_t more)
+static int list_add(struct nid_list *list, const struct lx_nid *nid)
 {
-	struct lx_nid *nid;
+	struct lx_nid *to;
 
-	if (more > list->max - list->n)
+	if (list->n == list->max)
 		return -E2BIG;
-	nid = realloc(list->nid, (list->n + more) * sizeof(*nid));
-	if (!nid)
+	to = lx_grow(&list->nid, &list->n, sizeof(*to));
+	if (!to)
 		return -ENOMEM;
-	list->nid = nid;
+	*to = *nid;
 	return 0;
 }
 
@@ -366,12 +366,10 @@ static int numbers_expand(const char *addr, struct lx_nid nid, struct nid_list *
 		addr++;
 		len = strcspn(addr, ",]");
 		rc = lx_span_parse(addr, len, UINT32_MAX, &span);
-		if (!rc)
-			rc = list_reserve(list, (span.last - span.first) / span.stride + 1ULL);
 		for (uint64_t i = span.first; !rc && i <= span.last; i += span.stride) {
 			for (int byte = 0; byte < 4; byte++)
 				nid.addr[byte] = i >> (24 - 8 * byte);
-			list->nid[list->n++] = nid;
+			rc = list_add(list, &nid);
 		}
 		addr += len;
 	} while (!rc && *addr == ',');
@@ -381,25 +379,20 @@ static int numbers_expand(const char *addr, struct lx_nid nid, struct nid_list *
 static int octets_expand(const char *addr, struct lx_nid nid, struct nid_list *list)
 {
 	struct lx_octets octets;
-	uint64_t count;
 	int rc;
 
 	rc = lx_octets_parse(addr, false, &octets);
-	if (rc)
-		return rc;
-	count = octets_count(&octets);
-	rc = list_reserve(list, count);
 	if (rc)
 		return rc;
 	for (int i = 0; i < 4; i++) {
 		while (!lx_octets_has(&octets, i, nid.addr[i]))
 			nid.addr[i]++;
 	}
-	for (; count; count--) {
-		list->nid[list->n++] = nid;
+	for (uint64_t count = octets_count(&octets); !rc && count; count--) {
+		rc = list_add(list, &nid);
 		octets_next(&octets, nid.addr);
 	}
-	return 0;
+	return rc;
 }
 
 static int range_expand(const char *text, struct nid_list *list)
@@ -431,9 +424,7 @@ static int item_expand(const char *text, struct nid_list *list)
 		return range_expand(text, list);
 	rc = lx_nid_parse(text, &nid);
 	if (!rc)
-		rc = lx_nid_is_any(&nid) ? -EINVAL : list_reserve(list, 1);
-	if (!rc)
-		list->nid[list->n++] = nid;
+		rc = lx_nid_is_any(&nid) ? -EINVAL : list_add(list, &nid);
 	return rc;
 }
 

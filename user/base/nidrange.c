@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See the header. Used by the core's policies; daemon and tools check texts with it. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "nidrange.h"
+#include "text.h"
 
 /* "*" is formatted as "[0-255]", which is longer. */
 #define TEXT_MAX (LX_NID_RANGE_TEXT - 4 * sizeof("[0-255]"))
@@ -158,58 +159,40 @@ int lx_nid_range_parse(const char *text, struct lx_nid_range *ret_range)
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-struct writer {
-	char *buf;
-	size_t size, used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct writer *w, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	if (w->used >= w->size)
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(w->buf + w->used, w->size - w->used, fmt, ap);
-	va_end(ap);
-	w->used += n;
-}
-
 /* Without brackets if it is a single number. */
-static void add_spans(struct writer *w, const struct lx_span *span, unsigned int n)
+static void add_spans(const struct lx_text *w, const struct lx_span *span, unsigned int n)
 {
 	bool one = n == 1 && span->first == span->last;
 
 	for (unsigned int i = 0; i < n; i++, span++) {
 		if (!one)
-			add(w, "%s", i ? "," : "[");
-		add(w, "%u", span->first);
+			lx_text_add(w, "%s", i ? "," : "[");
+		lx_text_add(w, "%u", span->first);
 		if (span->last != span->first)
-			add(w, "-%u", span->last);
+			lx_text_add(w, "-%u", span->last);
 		if (span->stride != 1 && span->last != span->first)
-			add(w, "/%u", span->stride);
+			lx_text_add(w, "/%u", span->stride);
 	}
 	if (!one)
-		add(w, "]");
+		lx_text_add(w, "]");
 }
 
-static void add_addr(struct writer *w, const struct lx_nid_range *range)
+static void add_addr(const struct lx_text *w, const struct lx_nid_range *range)
 {
 	const struct lx_span *span = range->span + range->n_nums;
 	int n = range->form == LX_NID_RANGE_OCTETS ? 4 : 1;
 
 	for (int i = 0; i < n; i++) {
-		add(w, "%s", i ? "." : "");
+		lx_text_add(w, "%s", i ? "." : "");
 		add_spans(w, span, range->n_addr[i]);
 		span += range->n_addr[i];
 	}
-	add(w, "@");
+	lx_text_add(w, "@");
 }
 
 const char *lx_nid_range_format(const struct lx_nid_range *range, char *buf, size_t size)
 {
-	struct writer w = { buf, size, 0 };
+	struct lx_text w = { buf, size };
 
 	buf[0] = '\0';
 	if (range->form == LX_NID_RANGE_SINGLE)
@@ -217,7 +200,7 @@ const char *lx_nid_range_format(const struct lx_nid_range *range, char *buf, siz
 	if (range->form == LX_NID_RANGE_OCTETS || range->form == LX_NID_RANGE_NUMBER)
 		add_addr(&w, range);
 	if (range->form != LX_NID_RANGE_NONE)
-		add(&w, "%s", lx_net_str(LX_NET(range->type, 0)));
+		lx_text_add(&w, "%s", lx_net_str(LX_NET(range->type, 0)));
 	if (range->n_nums)
 		add_spans(&w, range->span, range->n_nums);
 	return buf;
@@ -290,26 +273,22 @@ static size_t range_length(const char *text)
 
 int lx_nid_ranges_parse(const char *text, struct lx_nid_range **ret_ranges, size_t *ret_n)
 {
-	struct lx_nid_range *ranges = NULL, *grown;
+	struct lx_nid_range *ranges = NULL, *range;
 	char one[LX_NID_RANGE_TEXT];
 	size_t n = 0, len;
 	int err = 0;
 
 	for (text += strspn(text, ", \t\n"); *text && !err; text += strspn(text, ", \t\n")) {
 		len = range_length(text);
-		grown = n < RANGES_MAX ? realloc(ranges, (n + 1) * sizeof(*ranges)) : NULL;
-		if (!grown) {
+		range = n < RANGES_MAX ? lx_grow(&ranges, &n, sizeof(*range)) : NULL;
+		if (!range)
 			err = n < RANGES_MAX ? -ENOMEM : -E2BIG;
-			break;
-		}
-		ranges = grown;
-		if (len >= sizeof(one)) {
+		else if (len >= sizeof(one))
 			err = -EINVAL;
-			break;
+		else {
+			snprintf(one, sizeof(one), "%.*s", (int)len, text);
+			err = lx_nid_range_parse(one, range);
 		}
-		memcpy(one, text, len);
-		one[len] = '\0';
-		err = lx_nid_range_parse(one, &ranges[n++]);
 		text += len;
 	}
 	if (!err && !n)

@@ -11,6 +11,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/suggest.h"
+#include "../base/text.h"
 #include "global.h"
 #include "check.h"
 
@@ -27,13 +28,11 @@ static void unknown_module(const struct lx_conf_tunable *c, const struct lx_conf
 			   struct lx_conf_report *report)
 {
 	struct lx_suggest meant = lx_suggest(c->module);
-	char known[60];
-	size_t used = 0;
+	char known[60] = "";
 
 	for (const struct lx_conf_module *m = modules; m->name; m++) {
 		lx_suggest_offer(&meant, m->name);
-		used += snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
-				 m->name);
+		lx_text_join(known, sizeof(known), ", ", m->name);
 	}
 	lx_conf_note(report, -ENOENT, c->at, "no module \"%s\" has a tunable %s; %s%s%s", c->module,
 		     c->name,
@@ -70,13 +69,11 @@ static const char *name_of(const struct lx_conf_tunable *c)
 static void bad_value(const struct lx_conf_tunable *c, const struct lx_tunable *t, int err,
 		      struct lx_conf_report *report)
 {
-	char expected[80];
-	size_t used = 0;
+	char expected[80] = "";
 
-	for (int i = 0; t->names && t->names[i] && used < sizeof(expected); i++)
-		used += snprintf(expected + used, sizeof(expected) - used, "%s%s", i ? ", " : "",
-				 t->names[i]);
-	if (!used)
+	for (int i = 0; t->names && t->names[i]; i++)
+		lx_text_join(expected, sizeof(expected), ", ", t->names[i]);
+	if (!*expected)
 		snprintf(expected, sizeof(expected), "%" PRId64 "..%" PRId64, t->min, t->max);
 	lx_conf_note(report, err, c->value_at, "%s: %s: \"%s\" is %s; expected: %s",
 		     c->global ? "global" : c->module, name_of(c), c->value,
@@ -211,17 +208,14 @@ static bool is_local_net(const struct lx_conf *conf, uint32_t net)
 /* "tcp, tcp1" */
 static const char *local_nets(const struct lx_conf *conf, char *buf, size_t size)
 {
-	size_t used = 0;
-
-	snprintf(buf, size, "none");
-	for (size_t i = 0; i < conf->n_nis && used < size; i++) {
+	buf[0] = '\0';
+	for (size_t i = 0; i < conf->n_nis; i++) {
 		const struct lx_conf before = { .ni = conf->ni, .n_nis = i };
 
 		if (!is_local_net(&before, conf->ni[i].net))
-			used += snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
-					 lx_net_str(conf->ni[i].net));
+			lx_text_join(buf, size, ", ", lx_net_str(conf->ni[i].net));
 	}
-	return buf;
+	return *buf ? buf : "none";
 }
 
 static void check_route_nets(const struct lx_conf *conf, const struct lx_conf_route *r,

@@ -3,83 +3,72 @@
  * See the header. Examines the hops in a message's order: our own NIs, the route, the
  * gateway or the neighbour, and what is beyond the gateway.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "core.h"
 #include "down.h"
 #include "reach.h"
 
-struct text {
-	char *buf;
-	size_t size, len;
-};
-
-static void __attribute__((format(printf, 2, 3))) say(struct text *t, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(t->buf + t->len, t->size - t->len, fmt, ap);
-	va_end(ap);
-	t->len += strlen(t->buf + t->len);
-}
-
 /* Returns why there is no connection to it, or 0. */
-static int explain_neighbour(struct lx_core *core, const struct lx_nid *nid, struct text *t)
+static int explain_neighbour(struct lx_core *core, const struct lx_nid *nid,
+			     const struct lx_text *t)
 {
 	const struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
 
 	if (!pni || lx_peer_ni_up(pni)) {
-		say(t, "it is a direct neighbour");
+		lx_text_add(t, "it is a direct neighbour");
 		return 0;
 	}
-	say(t, "it is a direct neighbour: %s", lx_down_str(&pni->down));
+	lx_text_add(t, "it is a direct neighbour: %s", lx_down_str(&pni->down));
 	return lx_down_is_lost(&pni->down) ? pni->down.error : 0;
 }
 
 /* The route is up as far as we can see, which is up to the gateways. */
-static void explain_live(const struct lx_rnet *rnet, const struct lx_net *from, struct text *t)
+static void explain_live(const struct lx_rnet *rnet, const struct lx_net *from,
+			 const struct lx_text *t)
 {
 	const char *between = "";
 	struct lx_route *route;
 
-	say(t, "the route is via ");
+	lx_text_add(t, "the route is via ");
 	lx_list_for_each(route, &rnet->routes, link) {
 		if (!lx_route_alive(route) || (from && route->local_net != from->id))
 			continue;
-		say(t, "%s%s", between, lx_nid_str(&route->nid));
+		lx_text_add(t, "%s%s", between, lx_nid_str(&route->nid));
 		between = " or ";
 	}
-	say(t, ", which is up: check beyond it, and the route back");
+	lx_text_add(t, ", which is up: check beyond it, and the route back");
 }
 
-static void explain_dead(const struct lx_rnet *rnet, const struct lx_net *from, struct text *t)
+static void explain_dead(const struct lx_rnet *rnet, const struct lx_net *from,
+			 const struct lx_text *t)
 {
 	const char *between = "";
 	struct lx_route *route;
 	struct lx_down down;
 
-	say(t, "no route to %s is up: ", lx_net_str(rnet->id));
+	lx_text_add(t, "no route to %s is up: ", lx_net_str(rnet->id));
 	lx_list_for_each(route, &rnet->routes, link) {
 		if (from && route->local_net != from->id)
 			continue;
 		lx_route_describe_down(route, &down);
-		say(t, "%s%s: %s", between, lx_nid_str(&route->nid), down.reason);
+		lx_text_add(t, "%s%s: %s", between, lx_nid_str(&route->nid), down.reason);
 		between = "; ";
 	}
 }
 
 static void explain_far(struct lx_core *core, uint32_t net, const struct lx_net *from,
-			struct text *t)
+			const struct lx_text *t)
 {
 	struct lx_rnet *rnet = lx_rnet_lookup(core, net);
 	bool any = false, live = false;
 	struct lx_route *route;
 
 	if (!rnet) {
-		say(t, "no route to %s is configured; see \"lnetx route add\"", lx_net_str(net));
+		lx_text_add(t, "no route to %s is configured; see \"lnetx route add\"",
+			    lx_net_str(net));
 		return;
 	}
 	lx_list_for_each(route, &rnet->routes, link) {
@@ -89,8 +78,8 @@ static void explain_far(struct lx_core *core, uint32_t net, const struct lx_net 
 		live = live || lx_route_alive(route);
 	}
 	if (!any)
-		say(t, "no route to %s has a gateway on %s, the net of the source", lx_net_str(net),
-		    lx_net_str(from->id));
+		lx_text_add(t, "no route to %s has a gateway on %s, the net of the source",
+			    lx_net_str(net), lx_net_str(from->id));
 	else if (live)
 		explain_live(rnet, from, t);
 	else
@@ -98,7 +87,7 @@ static void explain_far(struct lx_core *core, uint32_t net, const struct lx_net 
 }
 
 /* Whether it is an NI of a gateway of ours; it is not on a net of ours (lnet.md 11.2). */
-static bool explain_gateway(struct lx_core *core, const struct lx_nid *nid, struct text *t)
+static bool explain_gateway(struct lx_core *core, const struct lx_nid *nid, const struct lx_text *t)
 {
 	const struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
 	const struct lx_route *route =
@@ -106,8 +95,8 @@ static bool explain_gateway(struct lx_core *core, const struct lx_nid *nid, stru
 
 	if (!route || !lx_route_alive(route))
 		return false;
-	say(t, "it is a far NI of the gateway %s: ask it at that NID, or without a source",
-	    lx_nid_str(&route->nid));
+	lx_text_add(t, "it is a far NI of the gateway %s: ask it at that NID, or without a source",
+		    lx_nid_str(&route->nid));
 	return true;
 }
 
@@ -115,21 +104,22 @@ int lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct lx
 		 char *buf, size_t size)
 {
 	uint32_t net = lx_nid_net(nid);
-	struct text t = { buf, size, 0 };
+	struct lx_text t = { buf, size };
 	struct lx_core_ni *ni = NULL;
 
 	buf[0] = '\0';
 	if (source && !lx_nid_is_any(source)) {
 		ni = lx_ni_lookup(core, source);
 		if (!ni) {
-			say(&t, "the source, %s, is not one of our NIDs", lx_nid_str(source));
+			lx_text_add(&t, "the source, %s, is not one of our NIDs",
+				    lx_nid_str(source));
 			return 0;
 		}
 	}
 	if (lx_ni_is_local_nid(core, nid))
-		say(&t, ni && lx_nid_net(source) != net
-				? "it is our own NID, but the source is on another net"
-				: "it is our own NID");
+		lx_text_add(&t, ni && lx_nid_net(source) != net
+					? "it is our own NID, but the source is on another net"
+					: "it is our own NID");
 	else if (ni ? lx_nid_net(source) == net : !!lx_net_lookup(core, net))
 		return explain_neighbour(core, nid, &t);
 	else if (!ni || !explain_gateway(core, nid, &t))

@@ -9,6 +9,7 @@
 #include "../base/cleanup.h"
 #include "../base/key.h"
 #include "../base/suggest.h"
+#include "../base/text.h"
 #include "args.h"
 
 struct taker {
@@ -35,13 +36,10 @@ static int unknown(struct taker *t, const struct lx_schema *schema, const char *
 {
 	struct lx_suggest meant = lx_suggest(word);
 	char known[200] = "", key[64];
-	size_t used = 0;
 
 	for (const struct lx_field *f = schema->field; f->key; f++) {
 		lx_suggest_offer(&meant, f->key);
-		if (used < sizeof(known))
-			used += snprintf(known + used, sizeof(known) - used, "%s%s",
-					 used ? ", " : "", lx_key_snake(f->key, key, sizeof(key)));
+		lx_text_join(known, sizeof(known), ", ", lx_key_snake(f->key, key, sizeof(key)));
 	}
 	if (meant.best)
 		return wrong(t, -EINVAL, "%s: no such argument; did you mean \"%s\"?", t->word,

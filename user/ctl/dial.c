@@ -17,6 +17,7 @@
 #include "../base/cleanup.h"
 #include "../base/explain.h"
 #include "../base/netns.h"
+#include "../base/text.h"
 #include "dial.h"
 
 #define PATH_SIZE sizeof(((struct sockaddr_un *)0)->sun_path)
@@ -81,7 +82,6 @@ static void list_running(const char *path, char *buf, size_t size)
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_SIZE], one[LX_INSTANCE_TEXT + NAME_MAX + 64];
 	struct dirent **entry = NULL;
-	size_t used = 0;
 	int n;
 
 	buf[0] = '\0';
@@ -93,9 +93,8 @@ static void list_running(const char *path, char *buf, size_t size)
 		if (dot && !strcmp(dot, ".sock")) {
 			*dot = '\0';
 			if (describe_running(entry[i]->d_name, one, sizeof(one)) &&
-			    used + strlen(one) + 3 < size)
-				used += snprintf(buf + used, size - used, "%s%s",
-						 used ? ", " : "", one);
+			    strlen(buf) + strlen(one) + 3 < size)
+				lx_text_join(buf, size, ", ", one);
 		}
 		free(entry[i]);
 	}

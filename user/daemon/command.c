@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/grow.h"
+#include "../base/text.h"
 #include "../ctl/codec.h"
 #include "ask.h"
 #include "change.h"
@@ -132,12 +134,10 @@ static int get_stats(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_row
 static void fill_missing(const struct lx_daemon *d, char *buf, size_t size)
 {
 	struct lx_conf_error why;
-	size_t used = 0;
 
-	for (size_t i = 0; d->later && i < d->later->n_nis && used < size; i++) {
+	for (size_t i = 0; d->later && i < d->later->n_nis; i++) {
 		if (lx_config_lacks(&d->later->ni[i], d->large, &why))
-			used += snprintf(buf + used, size - used, "%s%s", used ? "; " : "",
-					 why.text);
+			lx_text_join(buf, size, "; ", why.text);
 	}
 }
 
@@ -193,10 +193,8 @@ struct tunable_walk {
 
 static void list_choices(const struct lx_tunable *t, char *buf, size_t size)
 {
-	size_t used = 0;
-
-	for (int i = 0; t->names && t->names[i] && used < size; i++)
-		used += snprintf(buf + used, size - used, "%s%s", i ? " " : "", t->names[i]);
+	for (int i = 0; t->names && t->names[i]; i++)
+		lx_text_join(buf, size, " ", t->names[i]);
 }
 
 /* Formats the default like a value: by its name if it has one. */
@@ -211,18 +209,16 @@ static void format_default(const struct lx_tunable *t, char *buf, size_t size)
 static int add_tunable(const char *module, const struct lx_tunable *t, const char *value, void *arg)
 {
 	struct tunable_walk *w = arg;
-	struct lx_ctl_tunable *grown, *row;
+	struct lx_ctl_tunable *row;
 
 	if ((w->req->module[0] && strcmp(w->req->module, module)) ||
 	    (w->req->name[0] && strcmp(w->req->name, t->name)))
 		return 0;
-	grown = realloc(w->rows->list, (w->rows->n + 1) * sizeof(*grown));
-	if (!grown) {
+	row = lx_grow(&w->rows->list, &w->rows->n, sizeof(*row));
+	if (!row) {
 		w->err = -ENOMEM;
 		return 1;
 	}
-	w->rows->list = grown;
-	row = &grown[w->rows->n++];
 	/* Names and help are in static tables. */
 	*row = (struct lx_ctl_tunable){
 		.module = module, .name = t->name, .help = t->help, .min = t->min, .max = t->max

@@ -11,6 +11,7 @@
 #include <lnetx/lnetx.h>
 
 #include "../base/cleanup.h"
+#include "../base/grow.h"
 #include "../base/log.h"
 #include "difference.h"
 #include "tester.h"
@@ -18,21 +19,6 @@
 #define LINES_MAX 40 /* the log takes 50 a second */
 
 /* ---- a list ------------------------------------------------------------------------- */
-
-/* Room for one more; NULL: out of memory. */
-static struct lx_fact *grow(struct lx_facts *f)
-{
-	struct lx_fact *grown;
-
-	if (f->n == f->room) {
-		f->room = f->room ? 2 * f->room : 128;
-		grown = realloc(f->list, f->room * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		f->list = grown;
-	}
-	return &f->list[f->n];
-}
 
 /* A list that grows. After an error nothing is added. */
 struct taker {
@@ -43,20 +29,20 @@ struct taker {
 __attribute__((format(printf, 4, 5))) static void add(struct taker *t, const char *what,
 						      const char *setting, const char *fmt, ...)
 {
-	struct lx_fact *fact = t->err ? NULL : grow(&t->facts);
+	char *copy = t->err ? NULL : strdup(what);
+	struct lx_fact *fact = copy ? lx_grow(&t->facts.list, &t->facts.n, sizeof(*fact)) : NULL;
 	va_list ap;
 
-	if (fact)
-		*fact = (struct lx_fact){ .what = strdup(what) };
-	if (!fact || !fact->what) {
+	if (!fact) {
+		free(copy);
 		t->err = -ENOMEM;
 		return;
 	}
+	fact->what = copy;
 	snprintf(fact->setting, sizeof(fact->setting), "%s", setting);
 	va_start(ap, fmt);
 	vsnprintf(fact->value, sizeof(fact->value), fmt, ap);
 	va_end(ap);
-	t->facts.n++;
 }
 
 /* That there is such a thing; its settings follow. */

@@ -21,7 +21,7 @@ struct lx_fact {
 
 struct lx_facts {
 	struct lx_fact *list; /* sorted; NULL: not known */
-	size_t n, room;
+	size_t n;
 };
 
 /* Returns 0 or -ENOMEM. */

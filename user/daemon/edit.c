@@ -14,6 +14,7 @@
 #include "../base/policy.h"
 #include "../base/setting.h"
 #include "../base/suggest.h"
+#include "../base/text.h"
 #include "config.h"
 #include "edit.h"
 #include "programs.h"
@@ -476,6 +477,7 @@ int lx_edit_unknown_tunable(struct lx_node *node, const char *module, const char
 			    size_t size)
 {
 	struct similar s = { .module = lx_suggest(module), .name = lx_suggest(name) };
+	const struct lx_text all = { text, size };
 	const char *meant;
 
 	lx_tunable_each(node, offer_tunable, &s);
@@ -484,13 +486,11 @@ int lx_edit_unknown_tunable(struct lx_node *node, const char *module, const char
 		snprintf(text, size, "module %s has no tunable %s; ", module, name);
 	else
 		snprintf(text, size, "no module %s has tunables; ", module);
-	size -= strlen(text);
-	text += strlen(text);
 	if (meant)
-		snprintf(text, size, "did you mean %s?", meant);
+		lx_text_add(&all, "did you mean %s?", meant);
 	else
-		snprintf(text, size, "see \"lnetx tunable show%s%s\"", s.in ? " " : "",
-			 s.in ? module : "");
+		lx_text_add(&all, "see \"lnetx tunable show%s%s\"", s.in ? " " : "",
+			    s.in ? module : "");
 	return -ENOENT;
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/grow.h"
 #include "../base/log.h"
 #include "neighbours.h"
 
@@ -73,13 +74,13 @@ static void tidy(struct lx_neighbours *nb, int64_t not_before_s)
 	nb->n = kept < MOST ? kept : MOST;
 }
 
-static bool grow(struct lx_neighbours *nb, size_t more)
+/* Without memory it is left out. */
+static void add(struct lx_neighbours *nb, const struct lx_nid *nid, int64_t seen_s)
 {
-	struct neighbour *list = realloc(nb->list, (nb->n + more + 1) * sizeof(*list));
+	struct neighbour *one = lx_grow(&nb->list, &nb->n, sizeof(*one));
 
-	if (list)
-		nb->list = list;
-	return list;
+	if (one)
+		*one = (struct neighbour){ *nid, seen_s };
 }
 
 /* ---- the file ------------------------------------------------------------------------ */
@@ -118,15 +119,13 @@ static void read_file(struct lx_neighbours *nb)
 {
 	char line[LX_NID_TEXT + 32], nid[sizeof(line)];
 	FILE *f = fopen(nb->path, "re");
-	struct neighbour one;
+	struct lx_nid one;
 	long long seen_s;
 
 	while (f && nb->n < MOST && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%s %lld", nid, &seen_s) != 2 || lx_nid_parse(nid, &one.nid) ||
-		    lx_nid_is_any(&one.nid) || !grow(nb, 1))
-			continue;
-		one.seen_s = seen_s;
-		nb->list[nb->n++] = one;
+		if (sscanf(line, "%s %lld", nid, &seen_s) == 2 && !lx_nid_parse(nid, &one) &&
+		    !lx_nid_is_any(&one))
+			add(nb, &one, seen_s);
 	}
 	if (f)
 		fclose(f);
@@ -209,10 +208,10 @@ static void add_users(struct lx_neighbours *nb, struct lx_node *node, int64_t no
 	struct lx_neighbour_info *users LX_AUTO_FREE = NULL;
 	size_t n;
 
-	if (lx_neighbour_list(node, &users, &n) || !grow(nb, n))
+	if (lx_neighbour_list(node, &users, &n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		nb->list[nb->n++] = (struct neighbour){ users[i].nid, now_s - users[i].idle_s };
+		add(nb, &users[i].nid, now_s - users[i].idle_s);
 }
 
 void lx_neighbours_save(struct lx_daemon *d)

@@ -6,11 +6,11 @@
 
 #include <lnetx/lnetx.h>
 
+#include "../base/grow.h"
 #include "saved.h"
 
 struct walk {
 	struct lx_saved saved;
-	size_t room;
 	int err;
 };
 
@@ -18,22 +18,15 @@ static int take_one(const char *module, const struct lx_tunable *t, const char *
 {
 	struct walk *w = arg;
 	struct lx_saved *s = &w->saved;
-	struct lx_conf_tunable *grown;
+	struct lx_conf_tunable *one = lx_grow(&s->tunable, &s->n, sizeof(*one));
 
-	if (s->n == w->room) {
-		w->room = w->room ? 2 * w->room : 64;
-		grown = realloc(s->tunable, w->room * sizeof(*grown));
-		if (!grown) {
-			w->err = -ENOMEM;
-			return 1;
-		}
-		s->tunable = grown;
+	if (!one) {
+		w->err = -ENOMEM;
+		return 1;
 	}
-	s->tunable[s->n] = (struct lx_conf_tunable){ .global = false };
-	snprintf(s->tunable[s->n].module, sizeof(s->tunable[s->n].module), "%s", module);
-	snprintf(s->tunable[s->n].name, sizeof(s->tunable[s->n].name), "%s", t->name);
-	snprintf(s->tunable[s->n].value, sizeof(s->tunable[s->n].value), "%s", value);
-	s->n++;
+	snprintf(one->module, sizeof(one->module), "%s", module);
+	snprintf(one->name, sizeof(one->name), "%s", t->name);
+	snprintf(one->value, sizeof(one->value), "%s", value);
 	return 0;
 }
 

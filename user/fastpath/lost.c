@@ -7,22 +7,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../base/grow.h"
 #include "priv.h"
 
 static bool add(struct lx_fp_lost *lost, const struct lx_extent *extent,
 		const struct lx_fp_conn *conn)
 {
-	size_t max = lost->n ? 2 * lost->n : 64;
-	struct lx_fp_lost_message *list = lost->message;
+	struct lx_fp_lost_message *m = lx_grow(&lost->message, &lost->n, sizeof(*m));
 
-	if (lost->n == lost->max) {
-		list = realloc(list, max * sizeof(*list));
-		if (!list)
-			return false;
-		lost->message = list;
-		lost->max = max;
-	}
-	list[lost->n++] = (struct lx_fp_lost_message){
+	if (!m)
+		return false;
+	*m = (struct lx_fp_lost_message){
 		.start = extent->lane_start,
 		.end = extent->lane_start + extent->len,
 		.payload = extent->len - conn->facts.overhead,

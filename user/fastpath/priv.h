@@ -412,7 +412,7 @@ struct lx_fp_lost_message {
 struct lx_fp_lost {
 	uint64_t noted; /* those that begin before this lane position */
 	struct lx_fp_lost_message *message;
-	size_t n, max;
+	size_t n;
 };
 
 /* Notes those that are on the lane and have not been noted. Without memory, some are not. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../base/grow.h"
 #include "../conf/modparam.h"
 #include "../core/announce.h"
 #include "../core/count.h"
@@ -392,7 +393,7 @@ int lx_peer_find(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_
 
 struct conn_list {
 	struct lx_conn_info *list;
-	size_t n, cap;
+	size_t n;
 	bool failed;
 };
 
@@ -400,29 +401,20 @@ static int conn_list_add(const struct lx_conn_info *info, void *arg)
 {
 	struct conn_list *l = arg;
 
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 16;
-		struct lx_conn_info *list = realloc(l->list, cap * sizeof(*list));
+	struct lx_conn_info *to = lx_grow(&l->list, &l->n, sizeof(*to));
 
-		if (!list) {
-			l->failed = true;
-			return 1;
-		}
-		l->list = list;
-		l->cap = cap;
-	}
-	l->list[l->n++] = *info;
-	return 0;
+	l->failed |= !to;
+	if (to)
+		*to = *info;
+	return l->failed;
 }
 
 int lx_conn_list(struct lx_node *node, struct lx_conn_info **ret_list, size_t *ret_n)
 {
-	struct conn_list l = { .list = malloc(sizeof(*l.list)), .cap = 1 };
+	struct conn_list l = { 0 };
 	struct lx_core_ni *ni;
 	struct lx_net *net;
 
-	if (!l.list)
-		return -ENOMEM;
 	lx_node_lock(node);
 	lx_ni_for_each(net, ni, node->core) {
 		if (ni->ni.lnd->conns && !l.failed)

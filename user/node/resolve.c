@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/grow.h"
 #include "../base/log.h"
 #include "../conf/rails.h"
 #include "../io/netif.h"
@@ -114,13 +115,13 @@ static int fail(int r, struct lx_conf_place at, struct lx_conf_error *ret_err, c
 
 static int append_nis(struct lx_conf *copy, const struct lx_conf_ni *list, size_t n)
 {
-	struct lx_conf_ni *ni = realloc(copy->ni, (copy->n_nis + n + 1) * sizeof(*ni));
+	for (size_t i = 0; i < n; i++) {
+		struct lx_conf_ni *ni = lx_grow(&copy->ni, &copy->n_nis, sizeof(*ni));
 
-	if (!ni)
-		return -ENOMEM;
-	copy->ni = ni;
-	memcpy(ni + copy->n_nis, list, n * sizeof(*ni));
-	copy->n_nis += n;
+		if (!ni)
+			return -ENOMEM;
+		*ni = list[i];
+	}
 	return 0;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Fields of structs by their tables; see the header. No state. Values may come from an attacker. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <internal/ctl.h>
 
 #include "../base/explain.h"
+#include "../base/text.h"
 #include "schema.h"
 
 const struct lx_field *lx_schema_field(const struct lx_schema *schema, const char *key)
@@ -117,15 +117,11 @@ bool lx_field_is_truth(const char *text, bool *ret_value)
 static int unknown_name(const struct lx_field *f, const char *text, char *why, size_t size)
 {
 	char names[120] = "";
-	size_t used = 0;
 
-	for (int i = 0; i < f->n_names && used < sizeof(names); i++) {
+	for (int i = 0; i < f->n_names; i++) {
 		if (f->names[i])
-			used += snprintf(names + used, sizeof(names) - used, "%s%s",
-					 !used		      ? ""
-					 : i + 1 < f->n_names ? ", "
-							      : " or ",
-					 f->names[i]);
+			lx_text_join(names, sizeof(names), i + 1 < f->n_names ? ", " : " or ",
+				     f->names[i]);
 	}
 	return lx_explain(why, size, -EINVAL, "\"%.40s\": %s is expected", text, names);
 }
@@ -221,70 +217,52 @@ const char *lx_schema_missing(const struct lx_schema *schema, const void *obj)
 
 /* ---- as text ----------------------------------------------------------------------- */
 
-struct text {
-	char *buf;
-	size_t size, used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
-{
-	size_t room = t->size - t->used;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(t->buf + t->used, room, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		t->used += (size_t)n < room ? (size_t)n : room - 1;
-}
-
 /* A client's text: nothing in it may look like another line or key. */
-static void add_text(struct text *t, const char *text)
+static void add_text(const struct lx_text *t, const char *text)
 {
 	for (; *text; text++)
-		add(t, "%c", *text > ' ' && *text != '"' && *text != '=' ? *text : '_');
+		lx_text_add(t, "%c", *text > ' ' && *text != '"' && *text != '=' ? *text : '_');
 }
 
-static void format_value(struct text *t, const struct lx_field *f, const void *p)
+static void format_value(const struct lx_text *t, const struct lx_field *f, const void *p)
 {
 	char nid[LX_NID_TEXT];
 
 	switch (f->type) {
 	case LX_FIELD_INT:
-		add(t, "%lld", (long long)lx_field_load(f, p));
+		lx_text_add(t, "%lld", (long long)lx_field_load(f, p));
 		break;
 	case LX_FIELD_BOOL:
-		add(t, "%s", *(const bool *)p ? "true" : "false");
+		lx_text_add(t, "%s", *(const bool *)p ? "true" : "false");
 		break;
 	case LX_FIELD_STR:
 	case LX_FIELD_IFACE:
 		add_text(t, p);
 		break;
 	case LX_FIELD_NID:
-		add(t, "%s", lx_nid_format(p, nid, sizeof(nid)));
+		lx_text_add(t, "%s", lx_nid_format(p, nid, sizeof(nid)));
 		break;
 	case LX_FIELD_NET:
-		add(t, "%s", lx_net_format(*(const uint32_t *)p, nid, sizeof(nid)));
+		lx_text_add(t, "%s", lx_net_format(*(const uint32_t *)p, nid, sizeof(nid)));
 		break;
 	}
 }
 
 /* "nid,nid" or "name:value,name:value". */
-static void format_list(struct text *t, const struct lx_field *list, const void *obj)
+static void format_list(const struct lx_text *t, const struct lx_field *list, const void *obj)
 {
 	uint32_t n = *(const uint32_t *)((const char *)obj + list->count_offset);
 	const char *element = (const char *)obj + list->offset;
 
 	for (uint32_t i = 0; i < n && i < list->max; i++, element += list->sub->size) {
 		for (const struct lx_field *f = list->sub->field; f->key; f++) {
-			add(t, "%s", f != list->sub->field ? ":" : i ? "," : "");
+			lx_text_add(t, "%s", f != list->sub->field ? ":" : i ? "," : "");
 			format_value(t, f, element + f->offset);
 		}
 	}
 }
 
-static void format_fields(struct text *t, const struct lx_schema *schema, const void *obj)
+static void format_fields(const struct lx_text *t, const struct lx_schema *schema, const void *obj)
 {
 	for (const struct lx_field *f = schema->field; f->key; f++) {
 		const void *p = (const char *)obj + f->offset;
@@ -294,9 +272,9 @@ static void format_fields(struct text *t, const struct lx_schema *schema, const 
 			format_fields(t, f->sub, p);
 		else if (list ? *(const uint32_t *)((const char *)obj + f->count_offset)
 			      : lx_field_is_set(f, p)) {
-			add(t, "%s", t->used ? " " : "");
+			lx_text_add(t, "%s", *t->buf ? " " : "");
 			add_text(t, f->key);
-			add(t, "=");
+			lx_text_add(t, "=");
 			if (list)
 				format_list(t, f, obj);
 			else
@@ -307,7 +285,7 @@ static void format_fields(struct text *t, const struct lx_schema *schema, const 
 
 char *lx_schema_format(const struct lx_schema *schema, const void *obj, char *buf, size_t size)
 {
-	struct text t = { .buf = buf, .size = size };
+	struct lx_text t = { .buf = buf, .size = size };
 
 	buf[0] = '\0';
 	format_fields(&t, schema, obj);
