@@ -2,103 +2,101 @@
 /* The control protocol's tables for BPF and the guard; those for LNet are in objects.c. */
 #include <internal/ctl.h>
 
-#include "schema.h"
+#include "table.h"
 
-#define END                                                                                        \
-	{                                                                                          \
-		0                                                                                  \
-	}
-#define UNSET .omit = LX_OMIT_UNSET
 #define LIST(n, k, member, count, most, schema)                                                    \
-	LX_FIELD(n, k, LIST, struct lx_bpf_info, member),                                          \
-		.sub = &schema, .count_offset = offsetof(struct lx_bpf_info, count), .max = most
+	FIELD(n, k, LIST, member),                                                                 \
+		.sub = &schema, .count_offset = offsetof(OF, count), .max = most
 
 /* clang-format off */
 
 /* ---- bpf status -------------------------------------------------------------------- */
 
+#define OF struct lx_bpf_feature_info
 static const struct lx_field feature_fields[] = {
-	{ LX_FIELD(1, "name", STRP, struct lx_bpf_feature_info, name), .col = "KERNEL" },
-	{ LX_FIELD(2, "have", BOOL, struct lx_bpf_feature_info, have), .col = "HAS IT" },
-	{ LX_FIELD(3, "help", STRP, struct lx_bpf_feature_info, help), .col = "FOR" },
-	{ LX_FIELD(4, "reason", STR, struct lx_bpf_feature_info, reason), UNSET,
-	  .col = "WHY NOT" },
+	{ FIELD(1, "name", STRP, name), .col = "KERNEL" },
+	{ FIELD(2, "have", BOOL, have), .col = "HAS IT" },
+	{ FIELD(3, "help", STRP, help), .col = "FOR" },
+	{ FIELD(4, "reason", STR, reason), UNSET, .col = "WHY NOT" },
 	END
 };
-static const struct lx_schema feature = { "feature", sizeof(struct lx_bpf_feature_info),
-					  feature_fields };
+static LX_SCHEMA(feature, "feature", OF);
+#undef OF
 
+#define OF struct lx_bpf_set_info
 static const struct lx_field set_fields[] = {
-	{ LX_FIELD(1, "set", STRP, struct lx_bpf_set_info, name), .col = "SET" },
-	{ LX_FIELD(2, "loaded", BOOL, struct lx_bpf_set_info, loaded), .col = "LOADED" },
-	{ LX_FIELD(3, "taken_over", BOOL, struct lx_bpf_set_info, taken_over),
-	  .col = "TAKEN OVER" },
-	{ LX_FIELD(4, "reason", STR, struct lx_bpf_set_info, reason), UNSET, .col = "WHY NOT" },
+	{ FIELD(1, "set", STRP, name), .col = "SET" },
+	{ FIELD(2, "loaded", BOOL, loaded), .col = "LOADED" },
+	{ FIELD(3, "taken_over", BOOL, taken_over), .col = "TAKEN OVER" },
+	{ FIELD(4, "reason", STR, reason), UNSET, .col = "WHY NOT" },
 	END
 };
-static const struct lx_schema set = { "set", sizeof(struct lx_bpf_set_info), set_fields };
+static LX_SCHEMA(set, "set", OF);
+#undef OF
 
+#define OF struct lx_bpf_hook_info
 static const struct lx_field hook_fields[] = {
-	{ LX_FIELD(1, "set", STRP, struct lx_bpf_hook_info, set), .col = "SET" },
-	{ LX_FIELD(2, "interface", STR, struct lx_bpf_hook_info, ifname), .col = "INTERFACE" },
-	{ LX_FIELD(3, "hook", STRP, struct lx_bpf_hook_info, hook), .col = "HOOK" },
-	{ LX_FIELD(4, "mode", STRP, struct lx_bpf_hook_info, mode), .col = "MODE" },
-	{ LX_FIELD(5, "program", STRP, struct lx_bpf_hook_info, program), .col = "PROGRAM" },
-	{ LX_FIELD(6, "reason", STR, struct lx_bpf_hook_info, reason), UNSET, .col = "WHY NOT" },
-	{ LX_FIELD_NUM(7, "tx_dropped", struct lx_bpf_hook_info, tx_dropped),
-	  .omit = LX_OMIT_ZERO },
-	{ LX_FIELD_NUM(8, "removed", struct lx_bpf_hook_info, removed), .omit = LX_OMIT_ZERO },
+	{ FIELD(1, "set", STRP, set), .col = "SET" },
+	{ FIELD(2, "interface", STR, ifname), .col = "INTERFACE" },
+	{ FIELD(3, "hook", STRP, hook), .col = "HOOK" },
+	{ FIELD(4, "mode", STRP, mode), .col = "MODE" },
+	{ FIELD(5, "program", STRP, program), .col = "PROGRAM" },
+	{ FIELD(6, "reason", STR, reason), UNSET, .col = "WHY NOT" },
+	{ NUMBER(7, "tx_dropped", tx_dropped), .omit = LX_OMIT_ZERO },
+	{ NUMBER(8, "removed", removed), .omit = LX_OMIT_ZERO },
 	END
 };
-static const struct lx_schema hook = { "hook", sizeof(struct lx_bpf_hook_info), hook_fields };
+static LX_SCHEMA(hook, "hook", OF);
+#undef OF
 
+#define OF struct lx_bpf_object_info
 static const struct lx_field object_fields[] = {
-	{ LX_FIELD(1, "set", STRP, struct lx_bpf_object_info, set), .col = "SET" },
-	{ LX_FIELD(2, "kind", STRP, struct lx_bpf_object_info, kind), .col = "KIND" },
-	{ LX_FIELD_NUM(3, "id", struct lx_bpf_object_info, id), .col = "ID" },
-	{ LX_FIELD(4, "name", STR, struct lx_bpf_object_info, name), .col = "NAME" },
-	{ LX_FIELD_NUM(5, "entries", struct lx_bpf_object_info, entries), .omit = LX_OMIT_ZERO,
-	  .col = "ENTRIES" },
-	{ LX_FIELD_NUM(6, "memory", struct lx_bpf_object_info, memory), .col = "BYTES" },
+	{ FIELD(1, "set", STRP, set), .col = "SET" },
+	{ FIELD(2, "kind", STRP, kind), .col = "KIND" },
+	{ NUMBER(3, "id", id), .col = "ID" },
+	{ FIELD(4, "name", STR, name), .col = "NAME" },
+	{ NUMBER(5, "entries", entries), .omit = LX_OMIT_ZERO, .col = "ENTRIES" },
+	{ NUMBER(6, "memory", memory), .col = "BYTES" },
 	END
 };
-static const struct lx_schema object = { "object", sizeof(struct lx_bpf_object_info),
-					 object_fields };
+static LX_SCHEMA(object, "object", OF);
+#undef OF
 
+#define OF struct lx_bpf_table_info
 static const struct lx_field table_fields[] = {
-	{ LX_FIELD(1, "table", STRP, struct lx_bpf_table_info, name), .col = "TABLE" },
-	{ LX_FIELD_NUM(2, "used", struct lx_bpf_table_info, used), .col = "IN USE" },
-	{ LX_FIELD_NUM(3, "max", struct lx_bpf_table_info, max), .col = "AT MOST" },
-	{ LX_FIELD_NUM(4, "ready", struct lx_bpf_table_info, ready), .omit = LX_OMIT_ZERO,
-	  .col = "READY" },
-	{ LX_FIELD_NUM(5, "memory", struct lx_bpf_table_info, memory), .omit = LX_OMIT_ZERO,
-	  .col = "BYTES" },
+	{ FIELD(1, "table", STRP, name), .col = "TABLE" },
+	{ NUMBER(2, "used", used), .col = "IN USE" },
+	{ NUMBER(3, "max", max), .col = "AT MOST" },
+	{ NUMBER(4, "ready", ready), .omit = LX_OMIT_ZERO, .col = "READY" },
+	{ NUMBER(5, "memory", memory), .omit = LX_OMIT_ZERO, .col = "BYTES" },
 	END
 };
-static const struct lx_schema table = { "table", sizeof(struct lx_bpf_table_info),
-					table_fields };
+static LX_SCHEMA(table, "table", OF);
+#undef OF
 
+#define OF struct lx_bpf_info
 static const struct lx_field bpf_fields[] = {
-	{ LX_FIELD(1, "kernel", STR, struct lx_bpf_info, kernel) },
-	{ LX_FIELD(2, "enabled", BOOL, struct lx_bpf_info, enabled) },
-	{ LX_FIELD(3, "pins", STR, struct lx_bpf_info, pins), UNSET },
-	{ LX_FIELD(4, "reason", STR, struct lx_bpf_info, reason), UNSET },
-	{ LX_FIELD(13, "resegments", STR, struct lx_bpf_info, resegments), UNSET },
-	{ LX_FIELD_NUM(5, "memory", struct lx_bpf_info, memory) },
-	{ LX_FIELD_NUM(12, "tx_dropped", struct lx_bpf_info, tx_dropped) },
-	{ LX_FIELD_NUM(14, "stores", struct lx_bpf_info, stores) },
-	{ LX_FIELD_NUM(15, "stored_bytes", struct lx_bpf_info, stored_bytes) },
-	{ LX_FIELD_NUM(16, "removed", struct lx_bpf_info, n_removed) },
-	{ LX_FIELD_NUM(17, "missing", struct lx_bpf_info, n_missing) },
+	{ FIELD(1, "kernel", STR, kernel) },
+	{ FIELD(2, "enabled", BOOL, enabled) },
+	{ FIELD(3, "pins", STR, pins), UNSET },
+	{ FIELD(4, "reason", STR, reason), UNSET },
+	{ FIELD(13, "resegments", STR, resegments), UNSET },
+	{ NUMBER(5, "memory", memory) },
+	{ NUMBER(12, "tx_dropped", tx_dropped) },
+	{ NUMBER(14, "stores", stores) },
+	{ NUMBER(15, "stored_bytes", stored_bytes) },
+	{ NUMBER(16, "removed", n_removed) },
+	{ NUMBER(17, "missing", n_missing) },
 	{ LIST(6, "features", feature, n_features, LX_BPF_FEATURES_MAX, feature) },
 	{ LIST(7, "sets", set, n_sets, LX_BPF_SETS_MAX, set) },
 	{ LIST(8, "hooks", hook, n_hooks, LX_BPF_HOOKS_MAX, hook) },
-	{ LX_FIELD(10, "fastpath", BOOL, struct lx_bpf_info, fastpath) },
+	{ FIELD(10, "fastpath", BOOL, fastpath) },
 	{ LIST(9, "objects", object, n_objects, LX_BPF_OBJECTS_MAX, object) },
 	{ LIST(11, "tables", table, n_tables, LX_BPF_TABLES_MAX, table) },
 	END
 };
-static const struct lx_schema bpf = { "bpf", sizeof(struct lx_bpf_info), bpf_fields };
+static LX_SCHEMA(bpf, "bpf", OF);
+#undef OF
 
 /* ---- stream show, lane show -------------------------------------------------------- */
 
@@ -109,7 +107,7 @@ static const struct lx_field lane0_fields[] = {
 	LX_LANE0_REASONS(REASON_)
 	END
 };
-static const struct lx_schema lane0 = { "lane0", sizeof(struct lx_stream_info), lane0_fields };
+static LX_SCHEMA(lane0, "lane0", struct lx_stream_info);
 
 #define STREAM_REFUSAL_(NAME, name, help) \
 	{ LX_FIELD_NUM(LX_REFUSED_##NAME + 1, name, struct lx_stream_info, \
@@ -118,8 +116,7 @@ static const struct lx_field stream_refused_fields[] = {
 	LX_REFUSALS(STREAM_REFUSAL_)
 	END
 };
-static const struct lx_schema stream_refused = { "refused", sizeof(struct lx_stream_info),
-						 stream_refused_fields };
+static LX_SCHEMA(stream_refused, "refused", struct lx_stream_info);
 
 #define LANE_REFUSAL_(NAME, name, help) \
 	{ LX_FIELD_NUM(LX_REFUSED_##NAME + 1, name, struct lx_lane_info, \
@@ -128,46 +125,37 @@ static const struct lx_field lane_refused_fields[] = {
 	LX_REFUSALS(LANE_REFUSAL_)
 	END
 };
-static const struct lx_schema lane_refused = { "refused", sizeof(struct lx_lane_info),
-					       lane_refused_fields };
+static LX_SCHEMA(lane_refused, "refused", struct lx_lane_info);
 
 #define NAME_(NAME, name) name,
 static const char *const stream_names[] = { LX_STREAM_SHOWN(NAME_) };
 static const char *const why_names[] = { LX_STREAM_WHY(NAME_) };
 static const char *const lane_names[] = { LX_LANE_SHOWN(NAME_) };
 
+#define OF struct lx_stream_info
 static const struct lx_field stream_fields[] = {
-	{ LX_FIELD_NUM(1, "stream", struct lx_stream_info, index), .col = "STREAM" },
-	{ LX_FIELD(2, "peer", NID, struct lx_stream_info, peer), .col = "PEER" },
-	{ LX_FIELD(3, "remote", STR, struct lx_stream_info, remote), .col = "REMOTE" },
-	{ LX_FIELD(4, "local", STR, struct lx_stream_info, local), .col = "LOCAL", .wide = true },
-	{ LX_FIELD(5, "state", ENUM, struct lx_stream_info, state),
-	  LX_FIELD_NAMES(stream_names), .col = "STATE" },
-	{ LX_FIELD(24, "why", ENUM, struct lx_stream_info, why), UNSET,
-	  LX_FIELD_NAMES(why_names), .col = "WHY" },
-	{ LX_FIELD_NUM(6, "messages", struct lx_stream_info, messages), .col = "MESSAGES" },
-	{ LX_FIELD_NUM(7, "lane_messages", struct lx_stream_info, lane_messages),
-	  .col = "BY LANES" },
-	{ LX_FIELD_NUM(8, "bytes", struct lx_stream_info, bytes), .col = "BYTES" },
-	{ LX_FIELD_NUM(9, "lane_bytes", struct lx_stream_info, lane_bytes),
-	  .col = "LANE BYTES", .wide = true },
-	{ LX_FIELD_NUM(10, "lane_percent", struct lx_stream_info, lane_percent), .col = "%" },
-	{ LX_FIELD_NUM(11, "extents", struct lx_stream_info, extents), .col = "EXTENTS" },
-	{ LX_FIELD_NUM(12, "cookies", struct lx_stream_info, cookies), .col = "COOKIES",
-	  .wide = true },
-	{ LX_FIELD_NUM(13, "credits", struct lx_stream_info, credits), .col = "CREDITS" },
-	{ LX_FIELD_NUM(14, "credits_min", struct lx_stream_info, credits_min), .col = "MIN" },
-	{ LX_FIELD_NUM(15, "packets", struct lx_stream_info, packets), .col = "PACKETS",
-	  .wide = true },
-	{ LX_FIELD_NUM(16, "resegmented", struct lx_stream_info, resegmented),
-	  .col = "RESEGMENTED", .wide = true },
-	{ LX_FIELD_NUM(17, "fragments", struct lx_stream_info, fragments), .col = "FRAGMENTS",
-	  .wide = true },
-	{ LX_FIELD_NUM(18, "unframed", struct lx_stream_info, unframed), .col = "UNFRAMED",
-	  .wide = true },
-	{ LX_FIELD_NUM(22, "gaps", struct lx_stream_info, gaps), .col = "GAPS", .wide = true },
-	{ LX_FIELD_NUM(19, "acks", struct lx_stream_info, acks), .col = "ACKS", .wide = true },
-	{ LX_FIELD_NUM(20, "busy", struct lx_stream_info, busy), .col = "BUSY", .wide = true },
+	{ NUMBER(1, "stream", index), .col = "STREAM" },
+	{ FIELD(2, "peer", NID, peer), .col = "PEER" },
+	{ FIELD(3, "remote", STR, remote), .col = "REMOTE" },
+	{ FIELD(4, "local", STR, local), .col = "LOCAL", .wide = true },
+	{ FIELD(5, "state", ENUM, state), LX_FIELD_NAMES(stream_names), .col = "STATE" },
+	{ FIELD(24, "why", ENUM, why), UNSET, LX_FIELD_NAMES(why_names), .col = "WHY" },
+	{ NUMBER(6, "messages", messages), .col = "MESSAGES" },
+	{ NUMBER(7, "lane_messages", lane_messages), .col = "BY LANES" },
+	{ NUMBER(8, "bytes", bytes), .col = "BYTES" },
+	{ NUMBER(9, "lane_bytes", lane_bytes), .col = "LANE BYTES", .wide = true },
+	{ NUMBER(10, "lane_percent", lane_percent), .col = "%" },
+	{ NUMBER(11, "extents", extents), .col = "EXTENTS" },
+	{ NUMBER(12, "cookies", cookies), .col = "COOKIES", .wide = true },
+	{ NUMBER(13, "credits", credits), .col = "CREDITS" },
+	{ NUMBER(14, "credits_min", credits_min), .col = "MIN" },
+	{ NUMBER(15, "packets", packets), .col = "PACKETS", .wide = true },
+	{ NUMBER(16, "resegmented", resegmented), .col = "RESEGMENTED", .wide = true },
+	{ NUMBER(17, "fragments", fragments), .col = "FRAGMENTS", .wide = true },
+	{ NUMBER(18, "unframed", unframed), .col = "UNFRAMED", .wide = true },
+	{ NUMBER(22, "gaps", gaps), .col = "GAPS", .wide = true },
+	{ NUMBER(19, "acks", acks), .col = "ACKS", .wide = true },
+	{ NUMBER(20, "busy", busy), .col = "BUSY", .wide = true },
 	/* The same struct, as for the guard's counters. */
 	{ .key = "lane0", .attr = 21, .type = LX_FIELD_NEST, .sub = &lane0,
 	  .col = "TO LANE 0, BECAUSE" },
@@ -175,61 +163,60 @@ static const struct lx_field stream_fields[] = {
 	  .col = "REFUSED, BECAUSE", .wide = true },
 	END
 };
-static const struct lx_schema stream = { "stream", sizeof(struct lx_stream_info), stream_fields };
+static LX_SCHEMA(stream, "stream", OF);
+#undef OF
 
+#define OF struct lx_lane_info
 static const struct lx_field lane_fields[] = {
-	{ LX_FIELD_NUM(1, "lane", struct lx_lane_info, index), .col = "LANE" },
-	{ LX_FIELD(2, "next_hop", NID, struct lx_lane_info, next_hop), .col = "NEXT HOP" },
-	{ LX_FIELD(3, "remote", STR, struct lx_lane_info, remote), .col = "REMOTE",
-	  .wide = true },
-	{ LX_FIELD(4, "local", STR, struct lx_lane_info, local), .col = "LOCAL" },
-	{ LX_FIELD(5, "state", ENUM, struct lx_lane_info, state),
-	  LX_FIELD_NAMES(lane_names), .col = "STATE" },
-	{ LX_FIELD_NUM(6, "stream", struct lx_lane_info, stream), UNSET, .col = "STREAM" },
-	{ LX_FIELD(16, "behind", STR, struct lx_lane_info, behind), .col = "BEHIND" },
-	{ LX_FIELD_NUM(21, "waiting", struct lx_lane_info, waiting), .col = "WAITING" },
-	{ LX_FIELD_NUM(7, "window", struct lx_lane_info, window), .col = "WINDOW" },
-	{ LX_FIELD_NUM(8, "unacked", struct lx_lane_info, unacked), .col = "UNACKED" },
-	{ LX_FIELD_NUM(9, "messages", struct lx_lane_info, messages), .col = "MESSAGES" },
-	{ LX_FIELD_NUM(10, "bytes", struct lx_lane_info, bytes), .col = "BYTES" },
-	{ LX_FIELD_NUM(11, "takes", struct lx_lane_info, takes), .col = "TAKES" },
-	{ LX_FIELD_NUM(17, "handovers", struct lx_lane_info, handovers), .col = "HANDOVERS" },
-	{ LX_FIELD_NUM(18, "handovers_per_s", struct lx_lane_info, handovers_per_s),
-	  .col = "PER S" },
-	{ LX_FIELD_NUM(19, "wait_p50_us", struct lx_lane_info, wait_p50_us), .col = "WAIT P50" },
-	{ LX_FIELD_NUM(20, "wait_p99_us", struct lx_lane_info, wait_p99_us), .col = "P99" },
-	{ LX_FIELD_NUM(22, "grants", struct lx_lane_info, grants), .col = "GRANTS", .wide = true },
-	{ LX_FIELD_NUM(23, "stores", struct lx_lane_info, stores), .col = "STORES", .wide = true },
-	{ LX_FIELD_NUM(24, "stored", struct lx_lane_info, stored), .col = "BYTES STORED",
-	  .wide = true },
-	{ LX_FIELD_NUM(12, "acks", struct lx_lane_info, acks), .col = "ACKS", .wide = true },
-	{ LX_FIELD_NUM(13, "next_hop_credits", struct lx_lane_info, credits), .col = "CREDITS",
-	  .wide = true },
-	{ LX_FIELD_NUM(14, "next_hop_credits_min", struct lx_lane_info, credits_min), .col = "MIN",
-	  .wide = true },
+	{ NUMBER(1, "lane", index), .col = "LANE" },
+	{ FIELD(2, "next_hop", NID, next_hop), .col = "NEXT HOP" },
+	{ FIELD(3, "remote", STR, remote), .col = "REMOTE", .wide = true },
+	{ FIELD(4, "local", STR, local), .col = "LOCAL" },
+	{ FIELD(5, "state", ENUM, state), LX_FIELD_NAMES(lane_names), .col = "STATE" },
+	{ NUMBER(6, "stream", stream), UNSET, .col = "STREAM" },
+	{ FIELD(16, "behind", STR, behind), .col = "BEHIND" },
+	{ NUMBER(21, "waiting", waiting), .col = "WAITING" },
+	{ NUMBER(7, "window", window), .col = "WINDOW" },
+	{ NUMBER(8, "unacked", unacked), .col = "UNACKED" },
+	{ NUMBER(9, "messages", messages), .col = "MESSAGES" },
+	{ NUMBER(10, "bytes", bytes), .col = "BYTES" },
+	{ NUMBER(11, "takes", takes), .col = "TAKES" },
+	{ NUMBER(17, "handovers", handovers), .col = "HANDOVERS" },
+	{ NUMBER(18, "handovers_per_s", handovers_per_s), .col = "PER S" },
+	{ NUMBER(19, "wait_p50_us", wait_p50_us), .col = "WAIT P50" },
+	{ NUMBER(20, "wait_p99_us", wait_p99_us), .col = "P99" },
+	{ NUMBER(22, "grants", grants), .col = "GRANTS", .wide = true },
+	{ NUMBER(23, "stores", stores), .col = "STORES", .wide = true },
+	{ NUMBER(24, "stored", stored), .col = "BYTES STORED", .wide = true },
+	{ NUMBER(12, "acks", acks), .col = "ACKS", .wide = true },
+	{ NUMBER(13, "next_hop_credits", credits), .col = "CREDITS", .wide = true },
+	{ NUMBER(14, "next_hop_credits_min", credits_min), .col = "MIN", .wide = true },
 	{ .key = "refused", .attr = 15, .type = LX_FIELD_NEST, .sub = &lane_refused,
 	  .col = "REFUSED, BECAUSE", .wide = true },
 	END
 };
-static const struct lx_schema lane = { "lane", sizeof(struct lx_lane_info), lane_fields };
+static LX_SCHEMA(lane, "lane", OF);
+#undef OF
 
 /* ---- trace ------------------------------------------------------------------------- */
 
 static const char *const type_names[] = { "ack", "put", "get", "reply", "hello" };
 
+#define OF struct lx_ctl_trace
 static const struct lx_field trace_fields[] = {
-	{ LX_FIELD_NUM(1, "time_us", struct lx_ctl_trace, mark.time_us) },
-	{ LX_FIELD_NUM(2, "lost", struct lx_ctl_trace, mark.lost), .omit = LX_OMIT_ZERO },
-	{ LX_FIELD_NUM(3, "stream", struct lx_ctl_trace, stream) },
-	{ LX_FIELD(4, "src", NID, struct lx_ctl_trace, src) },
-	{ LX_FIELD(5, "dst", NID, struct lx_ctl_trace, dst) },
-	{ LX_FIELD(6, "type", ENUM, struct lx_ctl_trace, type), LX_FIELD_NAMES(type_names) },
-	{ LX_FIELD_NUM(7, "bytes", struct lx_ctl_trace, bytes) },
-	{ LX_FIELD_NUM(8, "lane", struct lx_ctl_trace, lane), UNSET },
-	{ LX_FIELD(9, "reason", STRP, struct lx_ctl_trace, reason), UNSET },
+	{ NUMBER(1, "time_us", mark.time_us) },
+	{ NUMBER(2, "lost", mark.lost), .omit = LX_OMIT_ZERO },
+	{ NUMBER(3, "stream", stream) },
+	{ FIELD(4, "src", NID, src) },
+	{ FIELD(5, "dst", NID, dst) },
+	{ FIELD(6, "type", ENUM, type), LX_FIELD_NAMES(type_names) },
+	{ NUMBER(7, "bytes", bytes) },
+	{ NUMBER(8, "lane", lane), UNSET },
+	{ FIELD(9, "reason", STRP, reason), UNSET },
 	END
 };
-static const struct lx_schema trace = { "trace", sizeof(struct lx_ctl_trace), trace_fields };
+static LX_SCHEMA(trace, "trace", OF);
+#undef OF
 
 /* ---- guard show -------------------------------------------------------------------- */
 
@@ -239,60 +226,63 @@ static const struct lx_field counters_fields[] = {
 	LX_GUARD_VERDICTS(COUNTER_)
 	END
 };
-static const struct lx_schema counters = { "packets", sizeof(struct lx_guard_info),
-					   counters_fields };
+static LX_SCHEMA(counters, "packets", struct lx_guard_info);
 
 static const char *const mode_names[] = { "auto", "native", "generic", "tc" };
 
+#define OF struct lx_guard_info
 static const struct lx_field guard_fields[] = {
-	{ LX_FIELD(1, "active", BOOL, struct lx_guard_info, active) },
-	{ LX_FIELD(2, "reason", STR, struct lx_guard_info, reason), UNSET },
-	{ LX_FIELD(8, "mode", ENUM, struct lx_guard_info, mode), LX_FIELD_NAMES(mode_names) },
-	{ LX_FIELD(9, "accept", STR, struct lx_guard_info, accept), UNSET },
-	{ LX_FIELD(3, "secure", BOOL, struct lx_guard_info, secure) },
-	{ LX_FIELD_NUM(4, "rate", struct lx_guard_info, rate) },
-	{ LX_FIELD_NUM(5, "burst", struct lx_guard_info, burst), .omit = LX_OMIT_ZERO },
-	{ LX_FIELD_NUM(6, "sources", struct lx_guard_info, sources), .omit = LX_OMIT_ZERO },
+	{ FIELD(1, "active", BOOL, active) },
+	{ FIELD(2, "reason", STR, reason), UNSET },
+	{ FIELD(8, "mode", ENUM, mode), LX_FIELD_NAMES(mode_names) },
+	{ FIELD(9, "accept", STR, accept), UNSET },
+	{ FIELD(3, "secure", BOOL, secure) },
+	{ NUMBER(4, "rate", rate) },
+	{ NUMBER(5, "burst", burst), .omit = LX_OMIT_ZERO },
+	{ NUMBER(6, "sources", sources), .omit = LX_OMIT_ZERO },
 	/* Offset 0: the sub-schema describes the counters of the same struct. */
 	{ .key = "packets", .attr = 7, .type = LX_FIELD_NEST, .sub = &counters },
 	END
 };
-static const struct lx_schema guard = { "guard", sizeof(struct lx_guard_info), guard_fields };
+static LX_SCHEMA(guard, "guard", OF);
+#undef OF
 
+#define OF struct lx_guard_ban_info
 static const struct lx_field ban_fields[] = {
-	{ LX_FIELD(1, "nid", NID, struct lx_guard_ban_info, nid), .col = "BANNED" },
-	{ LX_FIELD_NUM(2, "age_s", struct lx_guard_ban_info, age_s), .col = "SECONDS" },
-	{ LX_FIELD_NUM(3, "packets", struct lx_guard_ban_info, packets), .col = "DROPPED" },
+	{ FIELD(1, "nid", NID, nid), .col = "BANNED" },
+	{ NUMBER(2, "age_s", age_s), .col = "SECONDS" },
+	{ NUMBER(3, "packets", packets), .col = "DROPPED" },
 	END
 };
-static const struct lx_schema ban = { "ban", sizeof(struct lx_guard_ban_info), ban_fields };
+static LX_SCHEMA(ban, "ban", OF);
+#undef OF
 
 static const char *const action_names[] = { NULL, "allow", "deny" };
 
+#define OF struct lx_guard_prefix_info
 static const struct lx_field prefix_fields[] = {
-	{ LX_FIELD(1, "prefix", STR, struct lx_guard_prefix_info, prefix), .col = "PREFIX" },
-	{ LX_FIELD(2, "action", ENUM, struct lx_guard_prefix_info, action),
-	  LX_FIELD_NAMES(action_names), .col = "ACTION" },
-	{ LX_FIELD_NUM(3, "syns", struct lx_guard_prefix_info, syns), .col = "SYNS" },
+	{ FIELD(1, "prefix", STR, prefix), .col = "PREFIX" },
+	{ FIELD(2, "action", ENUM, action), LX_FIELD_NAMES(action_names), .col = "ACTION" },
+	{ NUMBER(3, "syns", syns), .col = "SYNS" },
 	END
 };
-static const struct lx_schema prefix = { "prefix", sizeof(struct lx_guard_prefix_info),
-					 prefix_fields };
+static LX_SCHEMA(prefix, "prefix", OF);
+#undef OF
 
 #define VERDICT_(NAME, name, help) name,
 static const char *const verdict_names[] = { LX_GUARD_VERDICTS(VERDICT_) };
 
+#define OF struct lx_guard_refusal_info
 static const struct lx_field refusal_fields[] = {
-	{ LX_FIELD(1, "source", STR, struct lx_guard_refusal_info, source), .col = "REFUSED" },
-	{ LX_FIELD(2, "reason", ENUM, struct lx_guard_refusal_info, verdict),
-	  LX_FIELD_NAMES(verdict_names), .col = "REASON" },
-	{ LX_FIELD_NUM(3, "port", struct lx_guard_refusal_info, port), .col = "FROM PORT" },
-	{ LX_FIELD_NUM(4, "syns", struct lx_guard_refusal_info, syns), .col = "SYNS" },
-	{ LX_FIELD_NUM(5, "age_s", struct lx_guard_refusal_info, age_s), .col = "SECONDS" },
+	{ FIELD(1, "source", STR, source), .col = "REFUSED" },
+	{ FIELD(2, "reason", ENUM, verdict), LX_FIELD_NAMES(verdict_names), .col = "REASON" },
+	{ NUMBER(3, "port", port), .col = "FROM PORT" },
+	{ NUMBER(4, "syns", syns), .col = "SYNS" },
+	{ NUMBER(5, "age_s", age_s), .col = "SECONDS" },
 	END
 };
-static const struct lx_schema refusal = { "refusal", sizeof(struct lx_guard_refusal_info),
-					  refusal_fields };
+static LX_SCHEMA(refusal, "refusal", OF);
+#undef OF
 
 const struct lx_ctl_shown lx_ctl_bpf = { "bpf", NULL, NULL, &bpf };
 const struct lx_ctl_shown lx_ctl_bpf_features = { "features", NULL, NULL, &feature };
@@ -310,26 +300,25 @@ const struct lx_ctl_shown lx_ctl_refusals = { "refusal", NULL, NULL, &refusal };
 
 /* ---- requests ---------------------------------------------------------------------- */
 
-#define SCHEMA(name, text, type) \
+#define REQUEST(name, text, type) \
 	const struct lx_schema lx_ctl_##name##_schema = { text, sizeof(type), \
 							      name##_request_fields }
 
+#define OF struct lx_ctl_guard
 static const struct lx_field guard_request_fields[] = {
-	{ LX_FIELD_NUM(1, "rate", struct lx_ctl_guard, rate), UNSET,
-	  LX_FIELD_RANGE(0, INT32_MAX) },
-	{ LX_FIELD_NUM(2, "burst", struct lx_ctl_guard, burst), UNSET,
-	  LX_FIELD_RANGE(1, INT32_MAX) },
-	{ LX_FIELD_NUM(3, "mode", struct lx_ctl_guard, mode), UNSET,
-	  LX_FIELD_NAMES(mode_names) },
+	{ NUMBER(1, "rate", rate), UNSET, LX_FIELD_RANGE(0, INT32_MAX) },
+	{ NUMBER(2, "burst", burst), UNSET, LX_FIELD_RANGE(1, INT32_MAX) },
+	{ NUMBER(3, "mode", mode), UNSET, LX_FIELD_NAMES(mode_names) },
 	END
 };
-SCHEMA(guard, "guard", struct lx_ctl_guard);
+REQUEST(guard, "guard", OF);
+#undef OF
 
 static const struct lx_field ban_request_fields[] = {
 	{ LX_FIELD(1, "nid", NID, struct lx_ctl_ban, nid), UNSET },
 	END
 };
-SCHEMA(ban, "ban", struct lx_ctl_ban);
+REQUEST(ban, "ban", struct lx_ctl_ban);
 
 static const struct lx_field prefix_request_fields[] = {
 	{ LX_FIELD(1, "prefix", STR, struct lx_ctl_prefix, prefix) },
@@ -337,7 +326,7 @@ static const struct lx_field prefix_request_fields[] = {
 	  LX_FIELD_NAMES(action_names) },
 	END
 };
-SCHEMA(prefix, "prefix", struct lx_ctl_prefix);
+REQUEST(prefix, "prefix", struct lx_ctl_prefix);
 
 static const struct lx_field filter_request_fields[] = {
 	{ LX_FIELD(1, "nid", NID, struct lx_ctl_filter, nid), UNSET },
@@ -345,6 +334,6 @@ static const struct lx_field filter_request_fields[] = {
 	  LX_FIELD_NAMES(type_names) },
 	END
 };
-SCHEMA(filter, "trace", struct lx_ctl_filter);
+REQUEST(filter, "trace", struct lx_ctl_filter);
 
 /* clang-format on */
