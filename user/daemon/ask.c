@@ -12,12 +12,13 @@
 #include "../selftest/ask.h"
 #include "ask.h"
 #include "change.h"
+#include "results.h"
 
 #define TIMEOUT_MAX_MS 300000
 
 struct ask {
-	struct lx_list link; /* in done */
-	struct lx_asks *asks;
+	struct lx_result result;
+	struct lx_results *results;
 	struct lx_client *client; /* NULL: it has left */
 	struct lx_nid nid;
 	struct lx_lst_ask *lst;
@@ -26,25 +27,15 @@ struct ask {
 	struct lx_lst_msg reply;
 };
 
-struct lx_asks {
-	uv_async_t async;
-	pthread_mutex_t lock; /* protects done */
-	struct lx_list done;
-};
-
 /* On a thread of the node. */
 static void on_result(int status, const struct lx_lst_msg *reply, void *arg)
 {
 	struct ask *a = arg;
-	struct lx_asks *asks = a->asks;
 
 	a->status = status;
 	if (reply)
 		a->reply = *reply;
-	pthread_mutex_lock(&asks->lock);
-	lx_list_append(&asks->done, &a->link);
-	pthread_mutex_unlock(&asks->lock);
-	uv_async_send(&asks->async);
+	lx_results_put(a->results, &a->result);
 }
 
 /* ---- the answer ----------------------------------------------------------------------------- */
@@ -149,20 +140,12 @@ static void timer_closed(uv_handle_t *handle)
 	free(a);
 }
 
-static void on_async(uv_async_t *async)
+static void deliver(struct lx_result *result)
 {
-	struct lx_asks *asks = lx_container_of(async, struct lx_asks, async);
-	struct lx_list done;
-	struct ask *a, *next;
+	struct ask *a = lx_container_of(result, struct ask, result);
 
-	lx_list_init(&done);
-	pthread_mutex_lock(&asks->lock);
-	lx_list_splice(&done, &asks->done);
-	pthread_mutex_unlock(&asks->lock);
-	lx_list_for_each_safe (a, next, &done, link) {
-		answer(a);
-		uv_close((uv_handle_t *)&a->timer, timer_closed);
-	}
+	answer(a);
+	uv_close((uv_handle_t *)&a->timer, timer_closed);
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -275,7 +258,8 @@ void lx_ask_request(struct lx_client *client, const void *attrs, size_t len)
 	if (!err && !d->node)
 		err = lx_change_no_node(d, text, sizeof(text));
 	if (!err) {
-		a->asks = d->asks;
+		a->results = d->results;
+		a->result.deliver = deliver;
 		a->nid = req->nid;
 		a->timer.data = a;
 		err = begin(d, req, a);
@@ -293,39 +277,4 @@ void lx_ask_request(struct lx_client *client, const void *attrs, size_t len)
 			       0);
 	}
 	free(req);
-}
-
-/* ---- life ----------------------------------------------------------------------------------- */
-
-int lx_asks_new(struct lx_daemon *daemon, struct lx_asks **ret_asks)
-{
-	struct lx_asks *asks = calloc(1, sizeof(*asks));
-	int err;
-
-	if (!asks)
-		return -ENOMEM;
-	err = uv_async_init(daemon->loop, &asks->async, on_async);
-	if (err) {
-		free(asks);
-		return err;
-	}
-	pthread_mutex_init(&asks->lock, NULL);
-	lx_list_init(&asks->done);
-	*ret_asks = asks;
-	return 0;
-}
-
-static void closed(uv_handle_t *handle)
-{
-	struct lx_asks *asks = lx_container_of(handle, struct lx_asks, async);
-
-	on_async(&asks->async); /* the last results */
-	pthread_mutex_destroy(&asks->lock);
-	free(asks);
-}
-
-void lx_asks_free(struct lx_asks *asks)
-{
-	if (asks)
-		uv_close((uv_handle_t *)&asks->async, closed);
 }

@@ -5,11 +5,6 @@
 
 #include "client.h"
 
-int lx_asks_new(struct lx_daemon *daemon, struct lx_asks **ret_asks);
-
-/* After the node is gone, so nothing is under way. NULL is fine. */
-void lx_asks_free(struct lx_asks *asks);
-
 /* Sends one, and answers the client when the test node has replied, or time is up. */
 void lx_ask_request(struct lx_client *client, const void *attrs, size_t len);
 

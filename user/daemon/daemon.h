@@ -34,8 +34,7 @@
 
 struct lx_server;
 struct lx_changes;
-struct lx_probes;
-struct lx_asks;
+struct lx_results;
 struct lx_monitor;
 struct lx_tracer;
 struct lx_programs;
@@ -60,8 +59,7 @@ struct lx_daemon {
 
 	struct lx_server *server;
 	struct lx_changes *changes;
-	struct lx_probes *probes;
-	struct lx_asks *asks;
+	struct lx_results *results;
 	struct lx_monitor *monitor;
 	struct lx_tracer *tracer;
 	struct lx_programs *programs;

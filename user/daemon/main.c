@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "../base/log.h"
-#include "ask.h"
 #include "change.h"
 #include "command.h"
 #include "config.h"
@@ -29,11 +28,11 @@
 #include "monitor.h"
 #include "neighbours.h"
 #include "notify.h"
-#include "probe.h"
 #include "procfiles.h"
 #include "programs.h"
 #include "refusals.h"
 #include "report.h"
+#include "results.h"
 #include "server.h"
 #include "share.h"
 #include "tester.h"
@@ -234,8 +233,7 @@ static void log_mistake(const char *text, void *arg)
 static void close_all(struct lx_daemon *d)
 {
 	lx_server_free(d->server);
-	lx_probes_free(d->probes);
-	lx_asks_free(d->asks);
+	lx_results_free(d->results);
 	lx_monitor_free(d->monitor);
 	lx_tracer_free(d->tracer);
 	lx_neighbours_free(d->neighbours);
@@ -421,9 +419,7 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 	if (!err)
 		err = lx_changes_new(d, &d->changes);
 	if (!err)
-		err = lx_probes_new(d, &d->probes);
-	if (!err)
-		err = lx_asks_new(d, &d->asks);
+		err = lx_results_new(d, &d->results);
 	if (!err)
 		err = lx_monitor_new(d, lx_change_follow, &d->monitor);
 	if (!err)

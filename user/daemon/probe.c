@@ -11,24 +11,19 @@
 #include "../ctl/codec.h"
 #include "change.h"
 #include "probe.h"
+#include "results.h"
 
 #define TIMEOUT_MAX_MS 3600000
 
 struct probe {
-	struct lx_list link; /* in done */
-	struct lx_probes *probes;
+	struct lx_result result;
+	struct lx_results *results;
 	struct lx_client *client;
 	struct lx_nid nid, source;
 	bool discover;
 	unsigned int level;
 	int status;
 	struct lx_peer_info *info; /* a copy, one allocation */
-};
-
-struct lx_probes {
-	uv_async_t async;
-	pthread_mutex_t lock; /* protects done */
-	struct lx_list done;
 };
 
 static struct lx_peer_info *copy_info(const struct lx_peer_info *info)
@@ -48,7 +43,6 @@ static struct lx_peer_info *copy_info(const struct lx_peer_info *info)
 static void on_result(int status, const struct lx_peer_info *info, void *arg)
 {
 	struct probe *p = arg;
-	struct lx_probes *probes = p->probes;
 
 	p->status = status;
 	if (!status) {
@@ -56,10 +50,7 @@ static void on_result(int status, const struct lx_peer_info *info, void *arg)
 		if (!p->info)
 			p->status = -ENOMEM;
 	}
-	pthread_mutex_lock(&probes->lock);
-	lx_list_append(&probes->done, &p->link);
-	pthread_mutex_unlock(&probes->lock);
-	uv_async_send(&probes->async);
+	lx_results_put(p->results, &p->result);
 }
 
 static void refuse(struct lx_client *client, const struct lx_nid *nid, bool discover, int err)
@@ -107,21 +98,13 @@ static void answer(struct probe *p)
 		lx_client_dump(p->client, dump);
 }
 
-static void on_async(uv_async_t *async)
+static void deliver(struct lx_result *result)
 {
-	struct lx_probes *probes = lx_container_of(async, struct lx_probes, async);
-	struct lx_list done;
-	struct probe *p, *next;
+	struct probe *p = lx_container_of(result, struct probe, result);
 
-	lx_list_init(&done);
-	pthread_mutex_lock(&probes->lock);
-	lx_list_splice(&done, &probes->done);
-	pthread_mutex_unlock(&probes->lock);
-	lx_list_for_each_safe (p, next, &done, link) {
-		answer(p);
-		free(p->info);
-		free(p);
-	}
+	answer(p);
+	free(p->info);
+	free(p);
 }
 
 /*
@@ -152,7 +135,8 @@ void lx_probe_request(struct lx_client *client, const void *attrs, size_t len)
 		free(p);
 		return;
 	}
-	p->probes = d->probes;
+	p->results = d->results;
+	p->result.deliver = deliver;
 	p->nid = req.nid;
 	p->source = req.source;
 	p->discover = discover;
@@ -171,37 +155,4 @@ void lx_probe_request(struct lx_client *client, const void *attrs, size_t len)
 		refuse(client, &req.nid, discover, err);
 		free(p);
 	}
-}
-
-int lx_probes_new(struct lx_daemon *daemon, struct lx_probes **ret_probes)
-{
-	struct lx_probes *probes = calloc(1, sizeof(*probes));
-	int err;
-
-	if (!probes)
-		return -ENOMEM;
-	err = uv_async_init(daemon->loop, &probes->async, on_async);
-	if (err) {
-		free(probes);
-		return err;
-	}
-	pthread_mutex_init(&probes->lock, NULL);
-	lx_list_init(&probes->done);
-	*ret_probes = probes;
-	return 0;
-}
-
-static void closed(uv_handle_t *handle)
-{
-	struct lx_probes *probes = lx_container_of(handle, struct lx_probes, async);
-
-	on_async(&probes->async); /* the last results */
-	pthread_mutex_destroy(&probes->lock);
-	free(probes);
-}
-
-void lx_probes_free(struct lx_probes *probes)
-{
-	if (probes)
-		uv_close((uv_handle_t *)&probes->async, closed);
 }

@@ -5,10 +5,6 @@
 
 #include "client.h"
 
-int lx_probes_new(struct lx_daemon *daemon, struct lx_probes **ret_probes);
-/* All clients must be gone, and the node. NULL is fine. */
-void lx_probes_free(struct lx_probes *probes);
-
 /* A client's request; answered now or later. */
 void lx_probe_request(struct lx_client *client, const void *attrs, size_t len);
 
