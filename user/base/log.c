@@ -9,10 +9,10 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 #include <lnetx/lnetx.h>
 
+#include "clock.h"
 #include "log.h"
 
 #define LINES_PER_SECOND 50
@@ -22,7 +22,7 @@ static struct {
 	pthread_mutex_t lock;
 	void (*fn)(int level, const char *line, void *arg);
 	void *arg;
-	time_t second;
+	int64_t second;
 	struct budget {
 		unsigned int lines, suppressed;
 		int level; /* the most important one suppressed */
@@ -37,7 +37,7 @@ void lx_set_log(void (*fn)(int level, const char *line, void *arg), void *arg)
 	pthread_mutex_unlock(&sink.lock);
 }
 
-static void next_second(time_t second)
+static void next_second(int64_t second)
 {
 	char text[64];
 
@@ -55,11 +55,10 @@ static void next_second(time_t second)
 /* True if a line may be logged now; first logs how many were suppressed. */
 static bool admit(int level, struct budget *budget)
 {
-	struct timespec now;
+	int64_t second = lx_clock_ms() / 1000;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec != sink.second)
-		next_second(now.tv_sec);
+	if (second != sink.second)
+		next_second(second);
 	if (budget->lines++ < LINES_PER_SECOND || level <= LOG_CRIT)
 		return true;
 	if (!budget->suppressed++ || level < budget->level)

@@ -10,6 +10,8 @@
 
 #include <lnetx/tunable.h>
 
+#include "integer.h"
+
 static int64_t *field(const struct lx_tunable *t, void *values)
 {
 	return (int64_t *)((char *)values + t->offset);
@@ -48,9 +50,9 @@ static void store(const struct lx_tunable *t, void *values, int64_t value)
 int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
 {
 	const char *digits;
-	long long value;
-	char *end;
+	int64_t value;
 	bool hex;
+	int err;
 
 	for (int i = 0; t->names && t->names[i]; i++) {
 		if (!strcmp(t->names[i], text)) {
@@ -63,14 +65,10 @@ int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
 	hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
 	if (!isdigit((unsigned char)*digits))
 		return -EINVAL;
-	errno = 0;
-	value = strtoll(text, &end, hex ? 16 : 10);
-	if (*end)
-		return -EINVAL;
-	if (errno || value < t->min || value > t->max)
-		return -ERANGE;
-	store(t, values, value);
-	return 0;
+	err = lx_integer_parse(text, hex ? 16 : 10, t->min, t->max, &value);
+	if (!err)
+		store(t, values, value);
+	return err;
 }
 
 const char *lx_tunable_format(const struct lx_tunable *t, const void *values, char *buf,

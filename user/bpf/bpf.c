@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/explain.h"
 #include "../base/log.h"
 #include "../io/netif.h"
 #include "bpf.h"
@@ -152,16 +153,7 @@ static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 
 /* ---- loading ----------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static int fail(struct lx_bpf_set *set, int error,
-						      const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(set->reason, sizeof(set->reason), fmt, ap);
-	va_end(ap);
-	return error;
-}
+#define fail(set, error, ...) lx_explain((set)->reason, sizeof((set)->reason), error, __VA_ARGS__)
 
 static int check_needs(struct lx_bpf_set *set, uint32_t need)
 {

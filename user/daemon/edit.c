@@ -22,6 +22,19 @@
 
 #define say lx_edit_say
 
+/* What an error of the library means here. */
+struct reason {
+	int err;
+	const char *text; /* NULL: the end */
+};
+
+static const char *reason_of(const struct reason *r, int err)
+{
+	while (r->text && r->err != err)
+		r++;
+	return r->text ? r->text : strerror(-err);
+}
+
 /* ---- nets -------------------------------------------------------------------------- */
 
 #define NAME_TEXT (LX_NID_TEXT + IFNAMSIZ + 4)
@@ -239,37 +252,23 @@ static int net_set(struct lx_edit *e)
 static int route_add(struct lx_edit *e)
 {
 	const struct lx_conf_route *r = e->req;
+	static const struct reason reasons[] = {
+		{ -EHOSTUNREACH, "this node has no NI on the gateway's net; add one first (lnetx "
+				 "net add)" },
+		{ -EEXIST, "there is one already, or the net is local and needs none; see "
+			   "\"lnetx route show\", \"lnetx net show\"" },
+		{ -ELOOP, "that NID is this node's own; name the next router on the way" },
+		{ -EINVAL, "not a possible gateway for this net, or a value is out of range" },
+		{ 0, NULL },
+	};
 	int err;
 
 	if (r->net == LX_NET_U32_ANY || lx_nid_eq(&r->gateway, &lx_nid_any))
 		return say(e, -EINVAL, "a route needs a net and a gateway");
 	err = lx_route_add(e->node, r);
-	switch (err) {
-	case 0:
-		return 0;
-	case -EHOSTUNREACH:
-		return say(e, err,
-			   "route to %s via %s: this node has no NI on the gateway's net; "
-			   "add one first (lnetx net add)",
-			   lx_net_str(r->net), lx_nid_str(&r->gateway));
-	case -EEXIST:
-		return say(e, err,
-			   "route to %s via %s: there is one already, or the net is local and "
-			   "needs none; see \"lnetx route show\", \"lnetx net show\"",
-			   lx_net_str(r->net), lx_nid_str(&r->gateway));
-	case -ELOOP:
-		return say(e, err,
-			   "route to %s via %s: that NID is this node's own; name the next router "
-			   "on the way",
-			   lx_net_str(r->net), lx_nid_str(&r->gateway));
-	case -EINVAL:
-		return say(e, err,
-			   "route to %s via %s: not a possible gateway for this net, or a "
-			   "value is out of range",
-			   lx_net_str(r->net), lx_nid_str(&r->gateway));
-	}
-	return say(e, err, "route to %s via %s: %s", lx_net_str(r->net), lx_nid_str(&r->gateway),
-		   strerror(-err));
+	return err ? say(e, err, "route to %s via %s: %s", lx_net_str(r->net),
+			 lx_nid_str(&r->gateway), reason_of(reasons, err))
+		   : 0;
 }
 
 static int route_del(struct lx_edit *e)
@@ -291,34 +290,18 @@ static int route_del(struct lx_edit *e)
 
 static int explain_peer(struct lx_edit *e, const char *what, int err)
 {
+	static const struct reason reasons[] = {
+		{ -EEXIST, "a NID belongs to another configured peer; see \"lnetx peer show\"" },
+		{ -EPERM, "it exists and was not configured, or its Multi-Rail setting differs" },
+		{ -ENOENT, "no such peer or NID; see \"lnetx peer show\"" },
+		{ -EBUSY, "it is a gateway; remove its routes first (lnetx route del)" },
+		{ -ENODEV, "this is not the peer's primary NID" },
+		{ 0, NULL },
+	};
 	const struct lx_ctl_peer *req = e->req;
-	const char *primary = lx_nid_str(&req->primary);
 
-	switch (err) {
-	case -EEXIST:
-		return say(e, err,
-			   "cannot %s peer %s: a NID belongs to another configured peer; see "
-			   "\"lnetx peer show\"",
-			   what, primary);
-	case -EPERM:
-		return say(e, err,
-			   "cannot %s peer %s: it exists and was not configured, or its "
-			   "Multi-Rail setting differs",
-			   what, primary);
-	case -ENOENT:
-		return say(e, err,
-			   "cannot %s peer %s: no such peer or NID; see \"lnetx peer show\"", what,
-			   primary);
-	case -EBUSY:
-		return say(e, err,
-			   "cannot %s peer %s: it is a gateway; remove its routes first (lnetx "
-			   "route del)",
-			   what, primary);
-	case -ENODEV:
-		return say(e, err, "cannot %s peer %s: this is not the peer's primary NID", what,
-			   primary);
-	}
-	return say(e, err, "cannot %s peer %s: %s", what, primary, strerror(-err));
+	return say(e, err, "cannot %s peer %s: %s", what, lx_nid_str(&req->primary),
+		   reason_of(reasons, err));
 }
 
 static int peer_change(struct lx_edit *e, bool add)

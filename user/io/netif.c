@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/grow.h"
 #include "../base/line.h"
 #include "../base/prefix.h"
 #include "netif.h"
@@ -135,6 +136,9 @@ static void free_ifaddrs(struct ifaddrs **p)
 	if (*p)
 		freeifaddrs(*p);
 }
+
+#define for_each_ifaddr(ifa, list)                                                                 \
+	for (const struct ifaddrs *ifa = (list); ifa; ifa = ifa->ifa_next)
 
 /* Interface ioctl; the caller sets the request's other members. 0 or -errno. */
 static int ask(const char *name, unsigned long request, struct ifreq *ifr)
@@ -365,7 +369,8 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
 
 	if (getifaddrs(&list))
 		return -errno;
-	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
+	for_each_ifaddr(ifa, list)
+	{
 		if (strcmp(ifa->ifa_name, name))
 			continue;
 		found = true;
@@ -412,7 +417,8 @@ int lx_netif_first(int family, const char *name, struct lx_netif *ret_netif)
 
 	if (getifaddrs(&list))
 		return -errno;
-	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
+	for_each_ifaddr(ifa, list)
+	{
 		wanted = name ? !strcmp(ifa->ifa_name, name)
 			      : (ifa->ifa_flags & (IFF_UP | IFF_LOOPBACK)) == IFF_UP;
 		if (!wanted || rank(ifa->ifa_addr) < RANK_GLOBAL ||
@@ -447,7 +453,8 @@ int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped)
 
 	if (getifaddrs(&list))
 		return -errno;
-	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
+	for_each_ifaddr(ifa, list)
+	{
 		if (!ifa->ifa_addr || ifa->ifa_addr->sa_family != AF_PACKET || !ifa->ifa_data ||
 		    strcmp(ifa->ifa_name, name))
 			continue;
@@ -461,22 +468,24 @@ int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped)
 int lx_netif_addrs(struct lx_netif **ret_list, size_t *ret_n)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *ifaddrs = NULL;
-	struct lx_netif *list;
+	struct lx_netif *list = NULL, *netif;
 	size_t n = 0;
 
 	if (getifaddrs(&ifaddrs))
 		return -errno;
-	for (const struct ifaddrs *ifa = ifaddrs; ifa; ifa = ifa->ifa_next)
-		n++;
-	list = calloc(n + 1, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	*ret_n = 0;
-	for (const struct ifaddrs *ifa = ifaddrs; ifa; ifa = ifa->ifa_next) {
-		if (rank(ifa->ifa_addr))
-			fill(ifa, &list[(*ret_n)++]);
+	for_each_ifaddr(ifa, ifaddrs)
+	{
+		if (!rank(ifa->ifa_addr))
+			continue;
+		netif = lx_grow(&list, &n, sizeof(*netif));
+		if (!netif) {
+			free(list);
+			return -ENOMEM;
+		}
+		fill(ifa, netif);
 	}
 	*ret_list = list;
+	*ret_n = n;
 	return 0;
 }
 
