@@ -28,19 +28,18 @@ int __wrap_adjtimex(struct timex *tx)
 /* That the clock of lnetxd's machine was set since it started. */
 static int64_t jump_s;
 
-int __real_lx_request_show_all(struct lx_session *s, unsigned int object, unsigned int level,
-			       json_t **ret_list);
-int __wrap_lx_request_show_all(struct lx_session *s, unsigned int object, unsigned int level,
-			       json_t **ret_list);
+int __real_lx_request_first(struct lx_session *s, unsigned int object, const struct lx_args *a,
+			    unsigned int level, json_t **ret_row);
+int __wrap_lx_request_first(struct lx_session *s, unsigned int object, const struct lx_args *a,
+			    unsigned int level, json_t **ret_row);
 
-int __wrap_lx_request_show_all(struct lx_session *s, unsigned int object, unsigned int level,
-			       json_t **ret_list)
+int __wrap_lx_request_first(struct lx_session *s, unsigned int object, const struct lx_args *a,
+			    unsigned int level, json_t **ret_row)
 {
-	int err = __real_lx_request_show_all(s, object, level, ret_list);
+	int err = __real_lx_request_first(s, object, a, level, ret_row);
 
 	if (!err && object == LX_CTL_DAEMON && jump_s)
-		json_object_set_new(json_array_get(*ret_list, 0), "clock_jump_s",
-				    json_integer(jump_s));
+		json_object_set_new(*ret_row, "clock_jump_s", json_integer(jump_s));
 	return err;
 }
 

@@ -88,22 +88,10 @@ static void print_status(const json_t *info)
 	lx_print_table(stdout, json_object_get(info, "features"), &lx_ctl_bpf_features, true);
 }
 
-static int get_info(struct lx_session *s, json_t **ret_info)
-{
-	json_t *list;
-	int err = lx_request_show_all(s, LX_CTL_BPF, LX_LEVEL_OWN, &list);
-
-	if (err)
-		return err;
-	*ret_info = json_incref(json_array_get(list, 0));
-	json_decref(list);
-	return 0;
-}
-
 static int status(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *info;
-	int err = get_info(s, &info);
+	int err = lx_request_first(s, LX_CTL_BPF, NULL, LX_LEVEL_OWN, &info);
 
 	if (err)
 		return err;
@@ -123,7 +111,7 @@ static int warn_not_loaded(struct lx_session *s)
 {
 	json_t *info, *set;
 	size_t i;
-	int err = get_info(s, &info);
+	int err = lx_request_first(s, LX_CTL_BPF, NULL, LX_LEVEL_OWN, &info);
 
 	if (err)
 		return err;

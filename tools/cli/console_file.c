@@ -7,18 +7,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/types.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../../user/base/clock.h"
 #include "console_file.h"
 #include "json.h"
 
 int64_t lx_console_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec;
+	return lx_clock_ns(CLOCK_BOOTTIME) / 1000000000;
 }
 
 /* "/run/lnetx/a.sock" and ".lst": "/run/lnetx/a.lst" */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../../user/base/clock.h"
+#include "../../user/base/grow.h"
 #include "../host/echo.h"
 #include "fabric.h"
 #include "json.h"
@@ -111,7 +112,7 @@ static int is_on_net(struct lx_fabric *f, const json_t *ni, const struct lx_nid 
 /* Once; not this node itself. */
 static int add_node(struct lx_fabric *f, const struct lx_nid *nid)
 {
-	struct lx_nid *grown;
+	struct lx_nid *added;
 
 	for (size_t i = 0; i < f->n_nodes; i++) {
 		if (lx_nid_eq(&f->node[i], nid))
@@ -119,11 +120,10 @@ static int add_node(struct lx_fabric *f, const struct lx_nid *nid)
 	}
 	if (nid->type == LX_NET_LO || lx_fabric_each_ni(f, is_nid, (void *)nid))
 		return 0;
-	grown = realloc(f->node, (f->n_nodes + 1) * sizeof(*grown));
-	if (!grown)
+	added = lx_grow(&f->node, &f->n_nodes, sizeof(*added));
+	if (!added)
 		return lx_session_fail(f->session, -ENOMEM, "out of memory");
-	f->node = grown;
-	f->node[f->n_nodes++] = *nid;
+	*added = *nid;
 	return 0;
 }
 
@@ -186,20 +186,17 @@ static void note_routes(struct lx_fabric *f)
 static struct lx_rail *add_rail(struct lx_fabric *f, const struct lx_nid *own,
 				const struct lx_nid *peer, const struct lx_nid *primary)
 {
-	struct lx_rail *grown = realloc(f->rail, (f->n_rails + 1) * sizeof(*grown));
+	struct lx_rail *added = lx_grow(&f->rail, &f->n_rails, sizeof(*added));
 
-	if (!grown) {
+	if (!added) {
 		lx_session_fail(f->session, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	f->rail = grown;
-	grown = &f->rail[f->n_rails++];
-	memset(grown, 0, sizeof(*grown));
-	grown->own = *own;
-	grown->peer = *peer;
-	grown->primary = *primary;
-	grown->answers_by = lx_nid_any;
-	return grown;
+	added->own = *own;
+	added->peer = *peer;
+	added->primary = *primary;
+	added->answers_by = lx_nid_any;
+	return added;
 }
 
 struct ends {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/grow.h"
 #include "../../user/selftest/wire.h"
 #include "fabric.h"
 #include "fabric_load.h"
@@ -426,16 +427,17 @@ static int targets(struct lx_session *s, const struct lx_args *a, struct lx_nid 
 	int err = 0;
 
 	for (int i = 0; !err && i < a->n_rest; i++) {
-		struct lx_nid *some LX_AUTO_FREE = NULL, *grown;
+		struct lx_nid *some LX_AUTO_FREE = NULL, *one;
 		size_t n_some = 0;
 
 		err = lx_arg_nids(s, a->rest[i], "NID", &some, &n_some);
-		grown = err ? NULL : realloc(all, (n + n_some) * sizeof(*all));
-		if (!grown)
-			break;
-		all = grown;
-		memcpy(all + n, some, n_some * sizeof(*all));
-		n += n_some;
+		for (size_t j = 0; !err && j < n_some; j++) {
+			one = lx_grow(&all, &n, sizeof(*all));
+			if (one)
+				*one = some[j];
+			else
+				err = lx_session_fail(s, -ENOMEM, "out of memory");
+		}
 	}
 	*ret_nids = all;
 	*ret_n = n;
@@ -456,17 +458,17 @@ static int measure(struct lx_fabric *f, int64_t slow)
  */
 static int wants_load(struct lx_session *s, const char *word, bool *ret_on)
 {
-	json_t *list;
+	json_t *row;
 	int err;
 
 	*ret_on = word && !strcmp(word, "on");
 	if (word)
 		return 0;
-	err = lx_request_show_all(s, LX_CTL_SELFTEST, LX_LEVEL_OWN, &list);
+	err = lx_request_first(s, LX_CTL_SELFTEST, NULL, LX_LEVEL_OWN, &row);
 	if (err)
 		return err;
-	*ret_on = lx_json_int(json_array_get(list, 0), "enable") == 1;
-	json_decref(list);
+	*ret_on = lx_json_int(row, "enable") == 1;
+	json_decref(row);
 	return 0;
 }
 

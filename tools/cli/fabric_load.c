@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/grow.h"
 #include "fabric_load.h"
 #include "json.h"
 #include "requests.h"
@@ -75,19 +76,16 @@ static bool pause_ms(struct load *l, unsigned int ms)
 
 static struct load_node *add_node(struct load *l, const struct lx_nid *primary)
 {
-	struct load_node *grown;
+	struct load_node *added;
 
 	for (size_t i = 0; i < l->n; i++) {
 		if (lx_nid_eq(&l->node[i].primary, primary))
 			return &l->node[i];
 	}
-	grown = realloc(l->node, (l->n + 1) * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	l->node = grown;
-	grown += l->n++;
-	*grown = (struct load_node){ .primary = *primary };
-	return grown;
+	added = lx_grow(&l->node, &l->n, sizeof(*added));
+	if (added)
+		added->primary = *primary;
+	return added;
 }
 
 /* LNet selftest knows NIDs of 4-byte addresses only. */
@@ -260,15 +258,15 @@ static json_t *count_rails(struct load *l, size_t from, size_t to)
 	const struct load_node *peer = l->node[from].own ? &l->node[to]
 				       : l->node[to].own ? &l->node[from]
 							 : NULL;
-	json_t *counts, *list, *ni;
+	json_t *counts, *found, *ni;
 	struct lx_args a = { 0 };
 	size_t i;
 
 	a.v[LX_ARG_NID] = peer ? lx_nid_str(&peer->primary) : NULL;
-	if (!peer || lx_request_show(l->f->session, LX_CTL_PEER, &a, 1, &list))
+	if (!peer || lx_request_first(l->f->session, LX_CTL_PEER, &a, 1, &found))
 		return NULL;
 	counts = json_object();
-	json_array_foreach (json_object_get(json_array_get(list, 0), lx_ctl_peers.rows), i, ni) {
+	json_array_foreach (json_object_get(found, lx_ctl_peers.rows), i, ni) {
 		const json_t *statistics = json_object_get(ni, "statistics");
 		const char *text = lx_json_text(ni, "nid");
 		struct lx_nid nid;
@@ -281,7 +279,7 @@ static json_t *count_rails(struct load *l, size_t from, size_t to)
 						     lx_json_int(statistics, "recv_count")));
 		}
 	}
-	json_decref(list);
+	json_decref(found);
 	return counts;
 }
 

@@ -74,8 +74,8 @@ static int show_refusals(struct lx_session *s, json_t **ret_list)
 
 static int show(struct lx_session *s, const struct lx_args *a)
 {
-	json_t *guards = NULL, *bans = NULL, *prefixes = NULL, *refusals = NULL, *guard;
-	int err = lx_request_show_all(s, LX_CTL_GUARD, LX_LEVEL_OWN, &guards);
+	json_t *guard = NULL, *bans = NULL, *prefixes = NULL, *refusals = NULL;
+	int err = lx_request_first(s, LX_CTL_GUARD, NULL, LX_LEVEL_OWN, &guard);
 
 	if (!err)
 		err = lx_request_show_all(s, LX_CTL_BAN, LX_LEVEL_OWN, &bans);
@@ -83,19 +83,18 @@ static int show(struct lx_session *s, const struct lx_args *a)
 		err = lx_request_show_all(s, LX_CTL_PREFIX, LX_LEVEL_OWN, &prefixes);
 	if (!err)
 		err = show_refusals(s, &refusals);
-	guard = err ? NULL : json_array_get(guards, 0);
-	if (guard && lx_lnetx_as_tree()) {
+	if (!err && guard && lx_lnetx_as_tree()) {
 		json_object_set(guard, "bans", bans);
 		json_object_set(guard, "prefixes", prefixes);
 		json_object_set(guard, "refusals", refusals);
 		lx_lnetx_print(lx_ctl_guards.yaml, json_incref(guard));
-	} else if (guard) {
+	} else if (!err && guard) {
 		print_guard(guard);
 		print_rows(bans, &lx_ctl_bans);
 		print_rows(prefixes, &lx_ctl_prefixes);
 		print_rows(refusals, &lx_ctl_refusals);
 	}
-	json_decref(guards);
+	json_decref(guard);
 	json_decref(bans);
 	json_decref(prefixes);
 	json_decref(refusals);

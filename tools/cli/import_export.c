@@ -40,7 +40,7 @@ static int64_t timeout_of(const json_t *tunables, const char *net)
 
 		if (!strcmp(lx_json_text(row, "module"), type) &&
 		    (!strcmp(name, "sock_timeout") || !strcmp(name, "timeout")))
-			return strtoll(lx_json_text(row, "value"), NULL, 10);
+			return lx_json_number(row, "value");
 	}
 	return LX_UNSET;
 }
@@ -118,15 +118,14 @@ static int add_list(struct lx_session *s, json_t *sections, enum lx_ctl_object o
 /* Only what lnetx has; a file for a node of the reference does not change by it if it is off. */
 static int add_selftest(struct lx_session *s, json_t *sections)
 {
-	json_t *list, *row;
-	int err = lx_request_show_all(s, LX_CTL_SELFTEST, LX_LEVEL_BACKUP, &list);
+	json_t *row;
+	int err = lx_request_first(s, LX_CTL_SELFTEST, NULL, LX_LEVEL_BACKUP, &row);
 
 	if (err)
 		return err;
-	row = json_array_get(list, 0);
-	if (row && lx_json_int(row, "enable"))
+	if (lx_json_int(row, "enable"))
 		json_object_set(sections, lx_ctl_selftests.yaml, row);
-	json_decref(list);
+	json_decref(row);
 	return 0;
 }
 
@@ -254,13 +253,12 @@ static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
 {
 	char text[LX_NID_TEXT];
 	struct lx_args a = { .v[LX_ARG_NID] = lx_nid_format(&peer->primary, text, sizeof(text)) };
-	json_t *list, *group, *nis, *ni;
+	json_t *group, *nis, *ni;
 	size_t i, found = 0, lo = 0;
 	bool same;
 
-	if (lx_request_show(s, LX_CTL_PEER, &a, 0, &list))
+	if (lx_request_first(s, LX_CTL_PEER, &a, 0, &group))
 		return false;
-	group = json_array_get(list, 0);
 	nis = json_object_get(group, lx_ctl_peers.rows);
 	json_array_foreach (nis, i, ni) {
 		const char *nid = json_string_value(json_object_get(ni, "nid"));
@@ -271,7 +269,7 @@ static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
 	}
 	same = found == peer->n_nids && json_array_size(nis) == found + lo + 1 &&
 	       json_is_true(json_object_get(group, "Multi-Rail")) == peer->multi_rail;
-	json_decref(list);
+	json_decref(group);
 	return same;
 }
 

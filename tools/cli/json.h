@@ -4,6 +4,7 @@
 #define LX_TOOLS_JSON_H
 
 #include <jansson.h>
+#include <stdlib.h>
 
 /* A text of @map, which keeps it; "" if it has none. */
 static inline const char *lx_json_text(const json_t *map, const char *key)
@@ -17,6 +18,12 @@ static inline const char *lx_json_text(const json_t *map, const char *key)
 static inline json_int_t lx_json_int(const json_t *map, const char *key)
 {
 	return json_integer_value(json_object_get(map, key));
+}
+
+/* The number that a text of @map begins with; 0 if it has none. */
+static inline int64_t lx_json_number(const json_t *map, const char *key)
+{
+	return strtoll(lx_json_text(map, key), NULL, 10);
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include "../../user/conf/global.h"
 #include "../host/mrroute.h"
 #include "import_export.h"
+#include "json.h"
 #include "lnetctl.h"
 #include "print.h"
 #include "record.h"
@@ -156,16 +157,13 @@ static int service_id(struct lx_session *s, const struct lx_args *a)
 		.v = { [LX_ARG_MODULE] = "o2ib", [LX_ARG_NAME] = "service" }
 	};
 	char text[24] = "";
-	json_t *list;
-	int err = lx_request_show(s, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &list);
-	const char *port = err ? NULL : json_string_value(json_object_get(json_array_get(list, 0),
-									   "value"));
+	json_t *row = NULL;
+	int err = lx_request_first(s, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &row);
 
-	if (port)
+	if (row)
 		snprintf(text, sizeof(text), "0x%lx",
-			 RDMA_PORT_SPACE_TCP << 16 | strtoul(port, NULL, 10));
-	if (!err)
-		json_decref(list);
+			 RDMA_PORT_SPACE_TCP << 16 | lx_json_number(row, "value"));
+	json_decref(row);
 	if (*text) {
 		print("service_id", json_pack("{ss}", "value", text), &lx_layout_four);
 		return 0;

@@ -5,10 +5,9 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../../user/base/clock.h"
 #include "import_export.h"
 #include "json.h"
 #include "lnetx.h"
@@ -38,15 +37,14 @@ int lx_lnetx_show(struct lx_session *s, const struct lx_args *a)
 /* NIs of the file that wait for an interface; they have no row. */
 static void tell_missing(struct lx_session *s)
 {
-	const char *missing;
-	json_t *list;
+	json_t *status;
 
-	if (lx_request_show_all(s, LX_CTL_DAEMON, LX_LEVEL_OWN, &list))
+	if (lx_request_first(s, LX_CTL_DAEMON, NULL, LX_LEVEL_OWN, &status))
 		return;
-	missing = json_string_value(json_object_get(json_array_get(list, 0), "missing"));
-	if (missing && *missing)
-		fprintf(stderr, "lnetx: lnetxd runs without NIs of its file: %s\n", missing);
-	json_decref(list);
+	if (*lx_json_text(status, "missing"))
+		fprintf(stderr, "lnetx: lnetxd runs without NIs of its file: %s\n",
+			lx_json_text(status, "missing"));
+	json_decref(status);
 }
 
 static int show_nets(struct lx_session *s, const struct lx_args *a)
@@ -129,18 +127,17 @@ static void print_routing(const json_t *info)
 
 static int show_routing(struct lx_session *s, const struct lx_args *a)
 {
-	json_t *list, *info;
-	int err = lx_request_show_all(s, LX_CTL_ROUTING, LX_LEVEL_OWN, &list);
+	json_t *info;
+	int err = lx_request_first(s, LX_CTL_ROUTING, NULL, LX_LEVEL_OWN, &info);
 
 	if (err)
 		return err;
-	info = json_array_get(list, 0);
 	if (lx_lnetx_as_tree())
 		lx_lnetx_print(lx_ctl_routing_info.yaml,
 			       info ? json_incref(info) : json_pack("{si}", "enable", 0));
 	else
 		print_routing(info);
-	json_decref(list);
+	json_decref(info);
 	return 0;
 }
 
@@ -194,16 +191,12 @@ static int probe_one(struct lx_session *s, const struct lx_ctl_ping *ping, void 
 {
 	struct probes *p = arg;
 	size_t n = json_array_size(p->list);
-	struct timespec before, after;
-	json_int_t us;
-	int err;
+	int64_t us, from = lx_clock_ns(CLOCK_MONOTONIC);
+	int err = lx_request_probe(s, ping, p->discover, p->force, p->list);
 
-	clock_gettime(CLOCK_MONOTONIC, &before);
-	err = lx_request_probe(s, ping, p->discover, p->force, p->list);
-	clock_gettime(CLOCK_MONOTONIC, &after);
+	us = (lx_clock_ns(CLOCK_MONOTONIC) - from) / 1000;
 	if (err && !lx_session_connected(s))
 		return err; /* an error of the daemon, not of this NID */
-	us = (after.tv_sec - before.tv_sec) * 1000000LL + (after.tv_nsec - before.tv_nsec) / 1000;
 	if (err && lx_lnetx_as_tree())
 		json_array_append_new(p->list, json_pack("{ss, so}", "nid", lx_nid_str(&ping->nid),
 							 "error", lx_lnetx_error(err, s->text)));
@@ -212,8 +205,8 @@ static int probe_one(struct lx_session *s, const struct lx_ctl_ping *ping, void 
 	else if (json_array_size(p->list) > n && lx_lnetx_as_tree())
 		json_object_set_new(json_array_get(p->list, n), "rtt_us", json_integer(us));
 	else
-		printf("%s: %s in %lld.%03lld ms\n", lx_nid_str(&ping->nid),
-		       p->discover ? "discovered" : "answered", us / 1000, us % 1000);
+		printf("%s: %s in %.3f ms\n", lx_nid_str(&ping->nid),
+		       p->discover ? "discovered" : "answered", us / 1000.0);
 	if (!p->first)
 		p->first = err;
 	return 0;

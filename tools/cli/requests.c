@@ -641,6 +641,19 @@ int lx_request_show_all(struct lx_session *s, unsigned int object, unsigned int 
 	return lx_request_show(s, object, &(struct lx_args){ 0 }, level, ret_list);
 }
 
+int lx_request_first(struct lx_session *s, unsigned int object, const struct lx_args *a,
+		     unsigned int level, json_t **ret_row)
+{
+	json_t *list;
+	int err = lx_request_show(s, object, a ? a : &(struct lx_args){ 0 }, level, &list);
+
+	if (err)
+		return err;
+	*ret_row = json_incref(json_array_get(list, 0));
+	json_decref(list);
+	return 0;
+}
+
 unsigned int lx_request_fault_count(struct lx_session *s)
 {
 	unsigned int n = 0;
@@ -655,14 +668,9 @@ unsigned int lx_request_fault_count(struct lx_session *s)
 
 int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map)
 {
-	json_t *list;
-	int err = lx_request_show_all(s, LX_CTL_STATS, level, &list);
+	int err = lx_request_first(s, LX_CTL_STATS, NULL, level, ret_map);
 
-	if (err)
-		return err;
-	*ret_map = json_incref(json_array_get(list, 0));
-	json_decref(list);
-	return *ret_map ? 0 : lx_session_fail(s, -EPROTO, "lnetxd sent no counters");
+	return err || *ret_map ? err : lx_session_fail(s, -EPROTO, "lnetxd sent no counters");
 }
 
 int lx_request_probe(struct lx_session *s, const struct lx_ctl_ping *ping, bool discover,
@@ -712,10 +720,8 @@ static int64_t tunable_value(const json_t *list, const char *name)
 	size_t i;
 
 	json_array_foreach ((json_t *)list, i, row) {
-		const char *at = json_string_value(json_object_get(row, "name"));
-
-		if (at && !strcmp(at, name))
-			return strtoll(json_string_value(json_object_get(row, "value")), NULL, 10);
+		if (!strcmp(lx_json_text(row, "name"), name))
+			return lx_json_number(row, "value");
 	}
 	return 0;
 }
@@ -796,13 +802,12 @@ static json_t *take_enable(json_t *info, bool backup)
 
 int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 {
-	json_t *list, *info, *map, *enable;
-	int err = lx_request_show_all(s, LX_CTL_ROUTING, LX_LEVEL_OWN, &list);
+	json_t *info, *map, *enable;
+	int err = lx_request_first(s, LX_CTL_ROUTING, NULL, LX_LEVEL_OWN, &info);
 
 	if (err)
 		return err;
 	map = json_object();
-	info = json_array_get(list, 0);
 	if (info) {
 		json_t *totals = buffer_totals(info);
 
@@ -814,7 +819,7 @@ int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 					    json_pack("[{sO}, o]", "cpt[0]", info, enable));
 		json_object_set_new(map, "buffers", totals);
 	}
-	json_decref(list);
+	json_decref(info);
 	*ret_map = map;
 	return 0;
 }
@@ -823,12 +828,12 @@ int lx_request_tunable(struct lx_session *s, const char *module, const char *nam
 		       int64_t *ret_value)
 {
 	const struct lx_args which = { .v = { [LX_ARG_MODULE] = module, [LX_ARG_NAME] = name } };
-	json_t *list;
-	int err = lx_request_show(s, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &list);
+	json_t *row;
+	int err = lx_request_first(s, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &row);
 
 	if (err)
 		return err;
-	*ret_value = strtoll(lx_json_text(json_array_get(list, 0), "value"), NULL, 10);
-	json_decref(list);
+	*ret_value = lx_json_number(row, "value");
+	json_decref(row);
 	return 0;
 }

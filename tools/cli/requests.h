@@ -63,7 +63,11 @@ int lx_request_del_udsp(struct lx_session *s, const struct lx_conf_udsp *udsp);
 int lx_request_show(struct lx_session *s, unsigned int object, const struct lx_args *a,
 		    unsigned int level, json_t **ret_list);
 
-/* The same without filter. */
+/* The same for an object of which there is one. @a: or NULL. @ret_row: NULL: lnetxd sent none */
+int lx_request_first(struct lx_session *s, unsigned int object, const struct lx_args *a,
+		     unsigned int level, json_t **ret_row);
+
+/* lx_request_show() without filter. */
 int lx_request_show_all(struct lx_session *s, unsigned int object, unsigned int level,
 			json_t **ret_list);
 

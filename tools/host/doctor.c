@@ -42,14 +42,12 @@ static json_t *list_of(struct lx_doctor *d, enum lx_ctl_object object)
 	return lx_request_show_all(d->session, object, LX_LEVEL_OWN, &list) ? NULL : list;
 }
 
-/* The status of lnetxd, which the caller frees; NULL: it does not say. */
-static json_t *status_of(struct lx_doctor *d)
+/* The same for an object of which there is one. */
+static json_t *row_of(struct lx_doctor *d, enum lx_ctl_object object)
 {
-	json_t *list = list_of(d, LX_CTL_DAEMON);
-	json_t *status = json_incref(json_array_get(list, 0));
+	json_t *row;
 
-	json_decref(list);
-	return status;
+	return lx_request_first(d->session, object, NULL, LX_LEVEL_OWN, &row) ? NULL : row;
 }
 
 static void check_ni(struct lx_doctor *d, const json_t *ni)
@@ -66,7 +64,7 @@ static void check_ni(struct lx_doctor *d, const json_t *ni)
 
 static void check_nis(struct lx_doctor *d)
 {
-	json_t *status = status_of(d);
+	json_t *status = row_of(d, LX_CTL_DAEMON);
 	const json_t *net, *ni;
 	size_t i, j, n = 0;
 
@@ -253,11 +251,10 @@ static void check_refused(struct lx_doctor *d, const json_t *counters)
 
 static bool is_router(struct lx_doctor *d)
 {
-	json_t *list = list_of(d, LX_CTL_ROUTING);
-	const json_t *info = json_array_get(list, 0);
+	json_t *info = row_of(d, LX_CTL_ROUTING);
 	bool on = lx_json_int(info, "enable") && !json_object_get(info, "phase");
 
-	json_decref(list);
+	json_decref(info);
 	return on;
 }
 
@@ -317,7 +314,7 @@ static void check_tables(struct lx_doctor *d, const json_t *info)
 
 static void check_programs(struct lx_doctor *d)
 {
-	json_t *list = list_of(d, LX_CTL_BPF), *info = json_array_get(list, 0);
+	json_t *info = row_of(d, LX_CTL_BPF);
 	bool enabled = json_is_true(json_object_get(info, "enabled"));
 	const json_t *row;
 	size_t i;
@@ -354,7 +351,7 @@ static void check_programs(struct lx_doctor *d)
 		check_dropped(d, row);
 	}
 	check_tables(d, info);
-	json_decref(list);
+	json_decref(info);
 }
 
 /* ---- what goes on now -------------------------------------------------------------- */
@@ -449,14 +446,15 @@ static void check_jump(struct lx_doctor *d, const json_t *status)
 
 static void watch(struct lx_doctor *d, bool router)
 {
-	json_t *status = status_of(d), *counters = counters_of(d), *status_then, *counters_then;
+	json_t *status = row_of(d, LX_CTL_DAEMON), *counters = counters_of(d);
+	json_t *status_then, *counters_then;
 	int64_t ms = lx_clock_ms();
 
 	check_jump(d, status);
 	check_refused(d, counters);
 	if (router || has_lost(counters)) {
 		usleep(WATCH_MS * 1000);
-		status_then = status_of(d);
+		status_then = row_of(d, LX_CTL_DAEMON);
 		ms = lx_clock_ms() - ms;
 		counters_then = counters_of(d);
 		if (router)

@@ -8,17 +8,17 @@
 #include <string.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/grow.h"
 #include "../../user/io/netlink.h"
 #include "rtnl.h"
 
 int lx_rtnl_list_add(struct lx_rtnl_list *list, const void *entry, size_t size)
 {
-	void *more = reallocarray(list->entry, list->n + 1, size);
+	void *added = lx_grow(&list->entry, &list->n, size);
 
-	if (!more)
+	if (!added)
 		return -ENOMEM;
-	list->entry = more;
-	memcpy((char *)more + list->n++ * size, entry, size);
+	memcpy(added, entry, size);
 	return 0;
 }
 
