@@ -143,9 +143,9 @@ static int off(struct lx_session *s, const struct lx_args *a)
 }
 
 const struct lx_command lx_bpf_commands[] = {
-	{ "status", status, NULL, NULL,
-	  "what is loaded and attached, what this kernel lacks; with -s all of it" },
-	{ "off", off, NULL, NULL, "lnetxd forwards all messages, from the next one on" },
-	{ "on", on, NULL, NULL, "the kernel forwards the messages it can" },
-	{ NULL, NULL, NULL, NULL, NULL },
+	{ "status", status,
+	  .help = "what is loaded and attached, what this kernel lacks; with -s all of it" },
+	{ "off", off, .help = "lnetxd forwards all messages, from the next one on" },
+	{ "on", on, .help = "the kernel forwards the messages it can" },
+	{ 0 },
 };

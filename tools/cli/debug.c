@@ -138,21 +138,21 @@ static int nidlist(struct lx_session *s, const struct lx_args *a)
 static const struct lx_option recovery_options[] = {
 	{ "local", 'l', LX_OPTION_FLAG, LX_ARG_LOCAL, "this node's own NIs" },
 	{ "peer", 'p', LX_OPTION_FLAG, LX_ARG_PEER, "NIs of peers" },
-	{ NULL, 0, 0, 0, NULL }
+	{ 0 }
 };
 
 static const struct lx_option peer_options[] = {
 	{ "nid", 'k', LX_OPTION_VALUE, LX_ARG_NID, "a NID of the peer" },
-	{ NULL, 0, 0, 0, NULL }
+	{ 0 }
 };
 
 const struct lx_lnetctl_cmd lx_lnetctl_debug_cmds[] = {
-	{ "recovery", recovery, "NIDs below full health, which are pinged", recovery_options,
-	  LX_ERROR_OLD, "debug", "recovery", NULL, 0 },
+	{ "recovery", recovery, "NIDs below full health, which are pinged",
+	  .option = recovery_options, .style = LX_ERROR_OLD, .op = "debug", .object = "recovery" },
 	{ "peer", peer, "checks the NID and prints nothing; see \"peer show --verbose 4\"",
-	  peer_options, LX_ERROR_OLD, "debug", "peer", NULL, 0 },
+	  .option = peer_options, .style = LX_ERROR_OLD, .op = "debug", .object = "peer" },
 	{ "nidlist", nidlist,
 	  "show how a list of NIDs is parsed, and whether a NID is in it: LIST [NID]",
-	  NULL, LX_ERROR_RECORD, "show", "nidlist", NULL, LX_CTL_NIDS_MAX },
-	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
+	  .op = "show", .object = "nidlist", .max_rest = LX_CTL_NIDS_MAX },
+	{ 0 }
 };

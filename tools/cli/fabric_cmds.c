@@ -552,11 +552,12 @@ static const struct lx_keyword check_keywords[] = {
 	{ "--svg", LX_ARG_SVG, "FILE" }, { "bandwidth", LX_ARG_BANDWIDTH, "on|off" },
 	{ "time", LX_ARG_TIME, "TIME" }, { "size", LX_ARG_SIZE, "SIZE" },
 	{ "concurrency", LX_ARG_CONCURRENCY, "N" }, { "pairs", LX_ARG_PAIRS, "N" },
-	{ "low", LX_ARG_LOW, "PERCENT" }, { NULL, 0, NULL }
+	{ "low", LX_ARG_LOW, "PERCENT" }, { 0 }
 };
 
 const struct lx_command lx_fabric_commands[] = {
 	{ "check", check, check_keywords, "[NIDS...]",
-	  "ping every path to nodes, or to all known ones, measure them, and name those at fault" },
-	{ NULL, NULL, NULL, NULL, NULL }
+	  .help =
+		"ping every path to nodes, or to all known ones, measure them, and name those at fault" },
+	{ 0 }
 };

@@ -6,15 +6,16 @@
 #include "lnetx.h"
 
 const struct lx_command lx_stream_commands[] = {
-	{ "show", lx_lnetx_show, NULL, NULL,
-	  "per stream, how many messages went by lanes, and why the others did not" },
-	{ NULL, NULL, NULL, NULL, NULL },
+	{ "show", lx_lnetx_show,
+	  .help = "per stream, how many messages went by lanes, and why the others did not" },
+	{ 0 },
 };
 
 const struct lx_command lx_lane_commands[] = {
-	{ "show", lx_lnetx_show, NULL, NULL,
-	  "per lane, which stream uses it, and its traffic; with -s the next hop's credits" },
-	{ NULL, NULL, NULL, NULL, NULL },
+	{ "show", lx_lnetx_show,
+	  .help =
+		"per lane, which stream uses it, and its traffic; with -s the next hop's credits" },
+	{ 0 },
 };
 
 /* ---- trace ------------------------------------------------------------------------- */
@@ -50,11 +51,12 @@ static int trace(struct lx_session *s, const struct lx_args *a)
 static const struct lx_keyword trace_keywords[] = {
 	{ "nid", LX_ARG_NID, "NID" },
 	{ "type", LX_ARG_TYPE, "put|get|ack|reply" },
-	{ NULL, 0, NULL },
+	{ 0 },
 };
 
 const struct lx_command lx_trace_commands[] = {
-	{ "trace", trace, trace_keywords, NULL,
-	  "each message with its lane, or why it went to lane 0; with -j one object per line" },
-	{ NULL, NULL, NULL, NULL, NULL },
+	{ "trace", trace, trace_keywords,
+	  .help =
+		"each message with its lane, or why it went to lane 0; with -j one object per line" },
+	{ 0 },
 };

@@ -23,12 +23,12 @@
 #define STATUS_LIST 22 /* of lctl's lists, always */
 #define TOLD(status) (LX_TOLD + (status))
 
-struct hstatus_name {
+struct bit_name {
 	unsigned int number;
 	const char *name;
 };
 #define HSTATUS_NAME_(number, name) { number, name },
-static const struct hstatus_name hstatus_names[] = { LX_FAULT_HSTATUS(HSTATUS_NAME_) };
+static const struct bit_name hstatuses[] = { LX_FAULT_HSTATUS(HSTATUS_NAME_) { 0, NULL } };
 
 /* ---- words of a rule ---------------------------------------------------------------------- */
 
@@ -58,26 +58,15 @@ static bool next_word(const char **list, char *word, size_t size)
 	return true;
 }
 
-static uint32_t message_bit(const char *name)
-{
-	static const char *const names[] = { "ack", "put", "get", "reply" };
+static const struct bit_name messages[] = { { 0, "ack" }, { 1, "put" }, { 2, "get" },
+					    { 3, "reply" }, { 0, NULL } };
 
-	for (int i = 0; i < 4; i++) {
-		if (!strcasecmp(names[i], name))
-			return 1u << i;
-	}
-	return 0;
-}
-
-static uint32_t hstatus_bits(const char *name)
+/* 0: there is no such name. */
+static uint32_t bit_of(const struct bit_name *names, const char *name)
 {
-	if (!strcasecmp(name, "random"))
-		return LX_FAULT_HSTATUSES;
-	for (size_t i = 0; i < sizeof(hstatus_names) / sizeof(hstatus_names[0]); i++) {
-		if (!strcasecmp(hstatus_names[i].name, name))
-			return 1u << hstatus_names[i].number;
-	}
-	return 0;
+	while (names->name && strcasecmp(names->name, name))
+		names++;
+	return names->name ? 1u << names->number : 0;
 }
 
 /* 0 where there is none, or no number. */
@@ -103,30 +92,21 @@ static bool take_portals(struct lx_session *s, const char *list, struct lx_fault
 	return true;
 }
 
-static bool take_messages(struct lx_session *s, const char *list, struct lx_fault_rule *r)
+static bool take_bits(struct lx_session *s, const char *list, const struct bit_name *names,
+		      const char *what, uint32_t *bits)
 {
 	char word[24];
 
 	while (list && next_word(&list, word, sizeof(word))) {
-		if (!message_bit(word)) {
-			lx_session_fail(s, -EINVAL, "unknown message type %s", word);
+		uint32_t bit = bit_of(names, word);
+
+		if (!bit && names == hstatuses && !strcasecmp(word, "random"))
+			bit = LX_FAULT_HSTATUSES;
+		if (!bit) {
+			lx_session_fail(s, -EINVAL, "unknown %s %s", what, word);
 			return false;
 		}
-		r->messages |= message_bit(word);
-	}
-	return true;
-}
-
-static bool take_hstatuses(struct lx_session *s, const char *list, struct lx_fault_rule *r)
-{
-	char word[24];
-
-	while (list && next_word(&list, word, sizeof(word))) {
-		if (!hstatus_bits(word)) {
-			lx_session_fail(s, -EINVAL, "unknown health error %s", word);
-			return false;
-		}
-		r->hstatuses |= hstatus_bits(word);
+		*bits |= bit;
 	}
 	return true;
 }
@@ -149,9 +129,9 @@ static bool take_selection(struct lx_session *s, const struct lx_args *a, struct
 		lx_session_fail(s, -EINVAL, "Invalid NID: %s", a->v[nids[i].id]);
 		return false;
 	}
-	return take_messages(s, a->v[LX_ARG_MESSAGE], r) &&
+	return take_bits(s, a->v[LX_ARG_MESSAGE], messages, "message type", &r->messages) &&
 	       take_portals(s, a->v[LX_ARG_PORTAL], r) &&
-	       take_hstatuses(s, a->v[LX_ARG_ERROR], r);
+	       take_bits(s, a->v[LX_ARG_ERROR], hstatuses, "health error", &r->hstatuses);
 }
 
 static int send_rule(struct lx_session *s, enum lx_ctl_verb verb, const struct lx_fault_rule *r,
@@ -379,8 +359,7 @@ GRAMMAR(delay, true)
 #define VALUE LX_OPTION_VALUE
 #define MANY LX_OPTION_MANY
 #define FLAG LX_OPTION_FLAG
-#define NO_OPTION { NULL, 0, 0, 0, NULL }
-#define NO_CMD { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
+#define END { 0 }
 #define SELECTION \
 	{ "source", 's', VALUE, LX_ARG_SOURCE, "NID of the sender; *@tcp: any of a net; *: any" }, \
 	{ "dest", 'd', VALUE, LX_ARG_DEST, "NID of the destination, in the same forms" }, \
@@ -400,33 +379,30 @@ static const struct lx_option drop_options[] = {
 	{ "health_error", 'e', MANY, LX_ARG_ERROR,
 	  "fail sent messages with this status (local_error, random, ...); repeatable" },
 	{ "drop_all", 'x', FLAG, LX_ARG_DROP_ALL, "every match, sent or received" },
-	NO_OPTION
+	END
 };
 static const struct lx_option delay_options[] = {
 	SELECTION,
 	RULE_TYPE,
 	{ "latency", 'l', VALUE, LX_ARG_LATENCY, "seconds to hold messages" },
-	NO_OPTION
+	END
 };
 static const struct lx_option del_options[] = {
 	{ "all", 'a', FLAG, LX_ARG_ALL, "all rules of this kind" },
 	{ "source", 's', VALUE, LX_ARG_SOURCE, "those with exactly this source ..." },
 	{ "dest", 'd', VALUE, LX_ARG_DEST, "... and this destination" },
-	NO_OPTION
+	END
 };
 
+#define FAULT .object = "fault"
 #define KIND_CMDS(kind) \
-	{ "add", kind##_add, "add a " #kind " rule", kind##_options, LX_ERROR_RECORD, "add", \
-	  "fault", NULL, 0 }, \
-	{ "del", kind##_del, "delete " #kind " rules", del_options, LX_ERROR_RECORD, "del", \
-	  "fault", NULL, 0 }, \
-	{ "reset", kind##_reset, "set counters of " #kind " rules to 0", NULL, LX_ERROR_RECORD, \
-	  "reset", "fault", NULL, 0 }, \
-	{ "show", kind##_show, "show " #kind " rules", lx_lnetctl_show_options, LX_ERROR_RECORD, \
-	  "show", "fault", NULL, 0 }, \
-	{ "list", kind##_show, "the same", lx_lnetctl_show_options, LX_ERROR_RECORD, "show", \
-	  "fault", NULL, 0 }, \
-	NO_CMD
+	{ "add", kind##_add, "add a " #kind " rule", .option = kind##_options, FAULT }, \
+	{ "del", kind##_del, "delete " #kind " rules", .option = del_options, FAULT }, \
+	{ "reset", kind##_reset, "set counters of " #kind " rules to 0", FAULT }, \
+	{ "show", kind##_show, "show " #kind " rules", .option = lx_lnetctl_show_options, FAULT }, \
+	{ "list", kind##_show, "the same", .option = lx_lnetctl_show_options, .op = "show", \
+	  FAULT }, \
+	END
 
 const struct lx_lnetctl_cmd lx_lnetctl_drop_cmds[] = { KIND_CMDS(drop) };
 const struct lx_lnetctl_cmd lx_lnetctl_delay_cmds[] = { KIND_CMDS(delay) };
@@ -600,16 +576,16 @@ static int lnetx_reset(struct lx_session *s, const struct lx_args *a)
 	return err ? err : reset(s, &lnetctl, true);
 }
 
-static void name_bits(json_t *row, const char *key, uint32_t bits,
-		      const struct hstatus_name *names, size_t n)
+static void name_bits(json_t *row, const char *key, const struct bit_name *names)
 {
+	uint32_t bits = lx_json_int(row, key);
 	char text[200] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; bits && i < n && used < sizeof(text); i++) {
-		if (bits >> names[i].number & 1)
+	for (; names->name && used < sizeof(text); names++) {
+		if (bits >> names->number & 1)
 			used += snprintf(text + used, sizeof(text) - used, "%s%s", used ? "," : "",
-					 names[i].name);
+					 names->name);
 	}
 	if (used)
 		json_object_set_new(row, key, json_string(text));
@@ -618,16 +594,12 @@ static void name_bits(json_t *row, const char *key, uint32_t bits,
 /* In readable form: message names, "*@tcp". */
 static void humanize(json_t *row)
 {
-	static const struct hstatus_name messages[] = { { 0, "ack" }, { 1, "put" }, { 2, "get" },
-							 { 3, "reply" } };
 	static const char *const nids[] = { "src", "dst", "local" };
-	uint32_t mask = lx_json_int(row, "messages");
 	char text[LX_NET_TEXT + 2];
 	struct lx_nid nid;
 
-	name_bits(row, "messages", mask, messages, 4);
-	name_bits(row, "health_errors", lx_json_int(row, "health_errors"), hstatus_names,
-		  sizeof(hstatus_names) / sizeof(hstatus_names[0]));
+	name_bits(row, "messages", messages);
+	name_bits(row, "health_errors", hstatuses);
 	for (int i = 0; i < 3; i++) {
 		const char *old = nid_text(row, nids[i], i < 2 ? "*" : NULL);
 
@@ -650,17 +622,11 @@ static int lnetx_show(struct lx_session *s, const struct lx_args *a)
 		return err;
 	json_array_foreach (list, i, row)
 		humanize(row);
-	if (lx_lnetx_as_tree()) {
-		lx_lnetx_print(lx_ctl_faults.yaml, list);
-		return 0;
-	}
-	lx_print_table(stdout, list, &lx_ctl_faults, lx_lnetx_format()->more);
-	json_decref(list);
+	lx_lnetx_print_rows(list, &lx_ctl_faults);
 	return 0;
 }
 
 /* clang-format off */
-#define END { NULL, 0, NULL }
 static const struct lx_keyword add_keywords[] = {
 	{ "from", LX_ARG_SOURCE, "NID" }, { "to", LX_ARG_DEST, "NID" },
 	{ "local", LX_ARG_LOCAL_NID, "NID" }, { "msg", LX_ARG_MESSAGE, "TYPE[,TYPE]" },
@@ -674,10 +640,11 @@ static const struct lx_keyword del_keywords[] = {
 	{ "all", LX_ARG_ALL, NULL }, END
 };
 const struct lx_command lx_fault_commands[] = {
-	{ "show", lnetx_show, NULL, NULL, "rules that drop or delay messages" },
-	{ "add", lnetx_add, add_keywords, "drop|delay", "a rule; \"for 60s\": with an end" },
-	{ "del", lnetx_del, del_keywords, "[drop|delay]", "rules; \"all\": both kinds" },
-	{ "reset", lnetx_reset, NULL, NULL, "counters of rules to 0" },
-	{ NULL, NULL, NULL, NULL, NULL }
+	{ "show", lnetx_show, .help = "rules that drop or delay messages" },
+	{ "add", lnetx_add, add_keywords, "drop|delay",
+	  .help = "a rule; \"for 60s\": with an end" },
+	{ "del", lnetx_del, del_keywords, "[drop|delay]", .help = "rules; \"all\": both kinds" },
+	{ "reset", lnetx_reset, .help = "counters of rules to 0" },
+	{ 0 }
 };
 /* clang-format on */

@@ -251,18 +251,22 @@ static const struct lx_keyword set_keywords[] = {
 	{ "rate", LX_ARG_RATE, "N" },
 	{ "burst", LX_ARG_BURST, "N" },
 	{ "mode", LX_ARG_MODE, "auto|native|generic|tc" },
-	{ NULL, 0, NULL },
+	{ 0 },
 };
 
 const struct lx_command lx_guard_commands[] = {
-	{ "show", show, NULL, NULL, "rules, bans, and packets passed and dropped" },
-	{ "ban", ban, NULL, "NIDS...", "drop all packets of peers, close their connections" },
-	{ "unban", unban, NULL, "NIDS...", "lift bans" },
-	{ "allow", allow, NULL, "PREFIX...", "let these connect, at any rate" },
-	{ "deny", deny, NULL, "PREFIX...", "refuse these; the longest matching prefix wins" },
-	{ "forget", forget, NULL, "PREFIX...", "remove prefixes" },
-	{ "set", set, set_keywords, NULL,
-	  "which source ports may connect, how often per second and source (rate 0: no\n"
+	{ "show", show, .help = "rules, bans, and packets passed and dropped" },
+	{ "ban", ban, NULL, "NIDS...",
+	  .help = "drop all packets of peers, close their connections" },
+	{ "unban", unban, NULL, "NIDS...", .names = LX_CTL_BAN, .help = "lift bans" },
+	{ "allow", allow, NULL, "PREFIX...", .names = LX_CTL_PREFIX,
+	  .help = "let these connect, at any rate" },
+	{ "deny", deny, NULL, "PREFIX...", .names = LX_CTL_PREFIX,
+	  .help = "refuse these; the longest matching prefix wins" },
+	{ "forget", forget, NULL, "PREFIX...", .names = LX_CTL_PREFIX,
+	  .help = "remove prefixes" },
+	{ "set", set, set_keywords,
+	  .help = "which source ports may connect, how often per second and source (rate 0: no\n"
 	  "\tlimit), and how the guard is attached" },
-	{ NULL, NULL, NULL, NULL, NULL },
+	{ 0 },
 };

@@ -621,7 +621,7 @@ static const struct command commands[] = {
 	{ "lustre_build_version", version, "", "the same" },
 	{ "help", help, "", "this list" },
 	{ "--list-commands", list_commands, "", "names only" },
-	{ NULL, NULL, NULL, NULL }
+	{ 0 }
 };
 /* clang-format on */
 

@@ -24,15 +24,18 @@
 /* ---- errors ------------------------------------------------------------------------ */
 
 /* Prints an error record; returns the exit status. */
-static int tell_error(const struct lx_session *s, const struct lx_lnetctl_cmd *verb)
+static int tell_error(const struct lx_session *s, const struct lx_group *g,
+		      const struct lx_lnetctl_cmd *verb)
 {
 	int error = verb->map_error ? verb->map_error(s->error) : s->error;
+	const char *op = verb->op ? verb->op : verb->name;
+	const char *object = verb->object ? verb->object : g->name;
 
 	if (verb->style == LX_ERROR_OLD) {
-		lx_record_print_old(verb->op, verb->object, error, s->text);
+		lx_record_print_old(op, object, error, s->text);
 		return error & 0xff;
 	}
-	lx_record_print(verb->op, verb->object, error, s->text);
+	lx_record_print(op, object, error, s->text);
 	return STATUS_REFUSED;
 }
 
@@ -150,7 +153,7 @@ static int run_verb(struct lx_session *s, const struct lx_group *g, const struct
 	}
 	if (err >= LX_TOLD)
 		return err - LX_TOLD;
-	return err ? tell_error(s, v) : 0;
+	return err ? tell_error(s, g, v) : 0;
 }
 
 /* The entry of that name, or the only one with that prefix. NULL: error printed. */

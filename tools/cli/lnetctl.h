@@ -36,7 +36,8 @@ struct lx_lnetctl_cmd {
 	const char *help;
 	const struct lx_option *option; /* ended by name NULL; or NULL */
 	uint8_t style;
-	const char *op, *object; /* of the error record: "add", "net" */
+	/* Of the error record: "add", "net". NULL: the verb's name, the group's. */
+	const char *op, *object;
 	int (*map_error)(int err); /* to the errno that the reference has; or NULL */
 	unsigned int max_rest; /* words without option that may follow; more are ignored */
 };

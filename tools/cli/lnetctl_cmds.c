@@ -422,24 +422,22 @@ static int route_del(struct lx_session *s, const struct lx_args *a)
 #define FLAG LX_OPTION_FLAG
 #define VALUE LX_OPTION_VALUE
 #define LEVEL LX_OPTION_LEVEL
-#define NO_OPTION { NULL, 0, 0, 0, NULL }
-#define NO_CMD { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
-#define RECORD LX_ERROR_RECORD
+#define END { 0 }
 #define OLD LX_ERROR_OLD
 
 static const struct lx_option configure_options[] = {
 	{ "all", 'a', FLAG, LX_ARG_ALL,
 	  "also add the NIs, routes and peers of the configuration file" },
 	{ "large", 'l', FLAG, LX_ARG_LARGE_NIDS, "NIs get their interface's IPv6 address" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_lnetctl_cmd lnet_cmds[] = {
-	{ "configure", lx_request_up, "start LNet in the running lnetxd", configure_options, RECORD,
-	  "configure", "lnet", NULL, 0 },
-	{ "unconfigure", lx_request_down, "stop LNet; lnetxd itself keeps running", NULL, RECORD,
-	  "configure", "lnet", NULL, 0 },
-	NO_CMD
+	{ "configure", lx_request_up, "start LNet in the running lnetxd",
+	  .option = configure_options },
+	{ "unconfigure", lx_request_down, "stop LNet; lnetxd itself keeps running",
+	  .op = "configure" },
+	END
 };
 
 static const struct lx_option net_add_options[] = {
@@ -463,7 +461,7 @@ static const struct lx_option net_add_options[] = {
 	  "instead: rules by this machine's addresses (\"tcp(eth0) 10.0.0.*; o2ib 10.1.*.*\")" },
 	{ "auth-key", 'a', VALUE, LX_ARG_KFI, "refused: nets of type kfi have it" },
 	{ "traffic-class", 'T', VALUE, LX_ARG_KFI, "refused: nets of type kfi have it" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_option net_del_options[] = {
@@ -471,14 +469,14 @@ static const struct lx_option net_del_options[] = {
 	{ "if", 'i', VALUE, LX_ARG_IF, "only the NI on this interface" },
 	{ "dev", 0, VALUE, LX_ARG_IF, NULL },
 	{ "nid", 0, VALUE, LX_ARG_NID, "instead: the NI's NID" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_option net_show_options[] = {
 	{ "net", 'n', VALUE, LX_ARG_NET, "only this net" },
 	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE,
 	  "more of each NI; 2: by message type, health; 4: latency" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_option net_set_options[] = {
@@ -490,19 +488,18 @@ static const struct lx_option net_set_options[] = {
 	{ "lnd-timeout", 'l', VALUE, LX_ARG_LND_TIMEOUT,
 	  "seconds the transport may take; 0: the general value" },
 	{ "health", 't', VALUE, LX_ARG_HEALTH, "health, 0..1000, from where it recovers" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_lnetctl_cmd net_cmds[] = {
-	{ "add", net_add, "add an NI to a net", net_add_options, RECORD, "add", "net",
-	  net_add_errno, 0 },
-	{ "del", lx_request_net_del, "remove NIs", net_del_options, RECORD, "del", "net",
-	  net_del_errno, 0 },
-	{ "show", show_net, "show nets and their NIs", net_show_options, RECORD, "show", "net",
-	  NULL, 0 },
-	{ "set", lx_request_net_set, "change a setting of NIs", net_set_options, OLD, "net", "set",
-	  NULL, 0 },
-	NO_CMD
+	{ "add", net_add, "add an NI to a net", .option = net_add_options,
+	  .map_error = net_add_errno },
+	{ "del", lx_request_net_del, "remove NIs", .option = net_del_options,
+	  .map_error = net_del_errno },
+	{ "show", show_net, "show nets and their NIs", .option = net_show_options },
+	{ "set", lx_request_net_set, "change a setting of NIs", .option = net_set_options,
+	  .style = OLD, .op = "net", .object = "set" },
+	END
 };
 
 static const struct lx_option route_add_options[] = {
@@ -514,13 +511,13 @@ static const struct lx_option route_add_options[] = {
 	{ "priority", 'p', VALUE, LX_ARG_PRIORITY, "0 is best" },
 	{ "health_sensitivity", 0, VALUE, LX_ARG_SENSITIVITY,
 	  "how much a fault takes from the gateway, at least 1" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_option route_del_options[] = {
 	{ "net", 'n', VALUE, LX_ARG_NET, "the remote net (tcp2)" },
 	{ "gateway", 'g', VALUE, LX_ARG_GATEWAY, "NID of the gateway, or several" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_option route_show_options[] = {
@@ -530,26 +527,25 @@ static const struct lx_option route_show_options[] = {
 	{ "hop-count", 0, VALUE, LX_ARG_HOP, NULL },
 	{ "priority", 'p', VALUE, LX_ARG_PRIORITY, "only of this priority" },
 	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE, "more of each route" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_lnetctl_cmd route_cmds[] = {
-	{ "add", lx_request_route_add, "add a route", route_add_options, RECORD, "add", "route",
-	  NULL, 0 },
-	{ "del", route_del, "remove a route", route_del_options, RECORD, "del", "route", NULL, 0 },
-	{ "show", show_route, "show routes", route_show_options, RECORD, "show", "route", NULL, 0 },
-	NO_CMD
+	{ "add", lx_request_route_add, "add a route", .option = route_add_options },
+	{ "del", route_del, "remove a route", .option = route_del_options },
+	{ "show", show_route, "show routes", .option = route_show_options },
+	END
 };
 
 const struct lx_option lx_lnetctl_show_options[] = {
 	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE, "there is no more" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_lnetctl_cmd routing_cmds[] = {
 	{ "show", show_routing, "show router buffers and whether routing is on",
-	  lx_lnetctl_show_options, OLD, "show", "routing", NULL, 0 },
-	NO_CMD
+	  .option = lx_lnetctl_show_options, .style = OLD },
+	END
 };
 
 static const struct lx_option peer_options[] = {
@@ -559,14 +555,14 @@ static const struct lx_option peer_options[] = {
 	{ "lock_prim", 'l', FLAG, LX_ARG_LOCK_PRIMARY, "keep the primary NID" },
 	{ "force", 'f', FLAG, LX_ARG_FORCE, "even if it is locked or in use" },
 	{ "ip2nets", 0, VALUE, LX_ARG_IP2NETS, "the same as --nid" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_option peer_show_options[] = {
 	{ "nid", 'n', VALUE, LX_ARG_NID, "only the peer with this NID" },
 	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE,
 	  "more of each peer; 2: by message type, health; 4: latency" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_option peer_set_options[] = {
@@ -574,37 +570,32 @@ static const struct lx_option peer_set_options[] = {
 	{ "health", 't', VALUE, LX_ARG_HEALTH, "health of that NID, 0..1000" },
 	{ "all", 'a', FLAG, LX_ARG_ALL, "health of all NIDs of all peers" },
 	{ "state", 's', VALUE, LX_ARG_STATE, "state bits of the peer, for tests" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_lnetctl_cmd peer_cmds[] = {
-	{ "add", lx_request_peer_add, "configure a peer, or NIDs of it", peer_options, RECORD,
-	  "add",
-	  "peer", NULL, 0 },
-	{ "del", lx_request_peer_del, "remove a peer, or NIDs of it", peer_options, RECORD, "del",
-	  "peer",
-	  NULL, 0 },
-	{ "show", show_peer, "show peers and their NIDs", peer_show_options, RECORD, "show", "peer",
-	  NULL, 0 },
-	{ "list", list_peers, "show primary NIDs", lx_lnetctl_show_options, RECORD, "show", "peer",
-	  NULL, 0 },
-	{ "set", peer_set, "set health or state of a peer", peer_set_options, OLD, "net", "set",
-	  peer_set_errno, 0 },
-	NO_CMD
+	{ "add", lx_request_peer_add, "configure a peer, or NIDs of it", .option = peer_options },
+	{ "del", lx_request_peer_del, "remove a peer, or NIDs of it", .option = peer_options },
+	{ "show", show_peer, "show peers and their NIDs", .option = peer_show_options },
+	{ "list", list_peers, "show primary NIDs", .option = lx_lnetctl_show_options,
+	  .op = "show" },
+	{ "set", peer_set, "set health or state of a peer", .option = peer_set_options,
+	  .style = OLD, .op = "net", .object = "set", .map_error = peer_set_errno },
+	END
 };
 
 static const struct lx_lnetctl_cmd stats_cmds[] = {
-	{ "show", show_stats, "show the counters of the node", lx_lnetctl_show_options, OLD,
-	  "show", "statistics", NULL, 0 },
-	{ "reset", lx_request_stats_reset, "set the counters to 0", NULL, OLD, "reset",
-	  "statistics", NULL, 0 },
-	NO_CMD
+	{ "show", show_stats, "show the counters of the node", .option = lx_lnetctl_show_options,
+	  .style = OLD, .object = "statistics" },
+	{ "reset", lx_request_stats_reset, "set the counters to 0", .style = OLD,
+	  .object = "statistics" },
+	END
 };
 
 static const struct lx_lnetctl_cmd global_cmds[] = {
-	{ "show", show_global, "show general settings", lx_lnetctl_show_options, OLD, "show",
-	  "global", NULL, 0 },
-	NO_CMD
+	{ "show", show_global, "show general settings", .option = lx_lnetctl_show_options,
+	  .style = OLD },
+	END
 };
 
 static const struct lx_option import_options[] = {
@@ -613,81 +604,78 @@ static const struct lx_option import_options[] = {
 	{ "show", 's', FLAG, LX_ARG_SHOW, "show the sections of the file" },
 	{ "exec", 'e', FLAG, LX_ARG_EXEC, "run the file's \"ping\" and \"discover\"" },
 	{ "old-api", 'o', FLAG, LX_ARG_OLD_API, "accepted and ignored" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_lnetctl_cmd import_cmd[] = {
-	{ "import", import, "apply YAML from a file or standard input", import_options,
-	  RECORD, "import", "file", NULL, 1 },
-	NO_CMD
+	{ "import", import, "apply YAML from a file or standard input", .option = import_options,
+	  .object = "file", .max_rest = 1 },
+	END
 };
 
 static const struct lx_option export_options[] = {
 	{ "backup", 'b', FLAG, LX_ARG_BACKUP, "only what an import needs" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_lnetctl_cmd export_cmd[] = {
 	{ "export", export, "write the state as YAML, to a file or standard output",
-	  export_options, RECORD, "show", "export", NULL, 1 },
-	NO_CMD
+	  .option = export_options, .op = "show", .max_rest = 1 },
+	END
 };
 
 static const struct lx_option ping_options[] = {
 	{ "timeout", 't', VALUE, LX_ARG_TIMEOUT, "seconds to wait for an answer (1)" },
 	{ "source", 's', VALUE, LX_ARG_SOURCE, "own NID to ask from" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_lnetctl_cmd ping_cmd[] = {
-	{ "ping", ping, "ask nodes for their NIDs", ping_options, RECORD, "manage", "ping", NULL,
-	  LX_CTL_NIDS_MAX },
-	NO_CMD
+	{ "ping", ping, "ask nodes for their NIDs", .option = ping_options, .op = "manage",
+	  .max_rest = LX_CTL_NIDS_MAX },
+	END
 };
 
 static const struct lx_option discover_options[] = {
 	{ "force", 'f', FLAG, LX_ARG_FORCE, "even if they are known already" },
-	NO_OPTION
+	END
 };
 
 static const struct lx_lnetctl_cmd discover_cmd[] = {
-	{ "discover", discover, "learn all NIDs of nodes, and send them ours", discover_options,
-	  RECORD, "manage", "discover", NULL, LX_CTL_NIDS_MAX },
-	NO_CMD
+	{ "discover", discover, "learn all NIDs of nodes, and send them ours",
+	  .option = discover_options, .op = "manage", .max_rest = LX_CTL_NIDS_MAX },
+	END
 };
 
 static const struct lx_lnetctl_cmd cpt_cmd[] = {
-	{ "cpt-of-nid", cpt_of_nid, "the CPU partition of NIDs: there is one, 0", NULL, RECORD,
-	  "show", "cpt-of-nid", NULL, LX_CTL_NIDS_MAX },
-	NO_CMD
+	{ "cpt-of-nid", cpt_of_nid, "the CPU partition of NIDs: there is one, 0", .op = "show",
+	  .max_rest = LX_CTL_NIDS_MAX },
+	END
 };
 
 /* Their verbs are in fault.c. */
 static const struct lx_lnetctl_cmd fault_cmds[] = {
-	{ "drop", NULL, "rules that drop messages: add, del, reset, show", NULL, RECORD, "add",
-	  "fault", NULL, 0 },
-	{ "delay", NULL, "rules that delay messages: add, del, reset, show", NULL, RECORD, "add",
-	  "fault", NULL, 0 },
-	NO_CMD
+	{ "drop", .help = "rules that drop messages: add, del, reset, show", .op = "add" },
+	{ "delay", .help = "rules that delay messages: add, del, reset, show", .op = "add" },
+	END
 };
 
 static const struct lx_lnetctl_cmd service_id_cmd[] = {
-	{ "service-id", service_id, "the RDMA CM service that o2iblnd listens on", NULL, RECORD,
-	  "show", "service-id", NULL, 0 },
-	NO_CMD
+	{ "service-id", service_id, "the RDMA CM service that o2iblnd listens on", .op = "show" },
+	END
 };
 
 /* tiny, small, large, routing; then the general settings; then the end. */
 static struct lx_lnetctl_cmd set_cmds[40] = {
-	{ "tiny_buffers", set, "router buffers for messages without payload; 0: default", NULL,
-	  OLD, "add", "buf", NULL, 1 },
-	{ "small_buffers", set, "router buffers for payload up to a page; 0: default", NULL, OLD,
-	  "add", "buf", NULL, 1 },
-	{ "large_buffers", set, "router buffers for payload up to 1 MiB; 0: default", NULL, OLD,
-	  "add", "buf", NULL, 1 },
-	{ "routing", set, "0: off, 1: forward messages between nets", NULL, OLD, "add", "routing",
-	  NULL, 1 },
-	NO_CMD
+	{ "tiny_buffers", set, "router buffers for messages without payload; 0: default",
+	  .style = OLD, .op = "add", .object = "buf", .max_rest = 1 },
+	{ "small_buffers", set, "router buffers for payload up to a page; 0: default",
+	  .style = OLD, .op = "add", .object = "buf", .max_rest = 1 },
+	{ "large_buffers", set, "router buffers for payload up to 1 MiB; 0: default",
+	  .style = OLD, .op = "add", .object = "buf", .max_rest = 1 },
+	{ "routing", set, "0: off, 1: forward messages between nets", .style = OLD, .op = "add",
+	  .object = "routing", .max_rest = 1 },
+	END
 };
 
 const struct lx_group lx_groups[] = {
@@ -712,7 +700,7 @@ const struct lx_group lx_groups[] = {
 	  lx_lnetctl_mrrouting_cmd,
 	  true },
 	{ "setup-sysctl", "Linux settings for large systems", lx_lnetctl_sysctl_cmd, true },
-	{ NULL, NULL, NULL, false }
+	{ 0 }
 };
 
 /* clang-format on */
@@ -730,7 +718,6 @@ void lx_lnetctl_cmds_init(void)
 							.style = LX_ERROR_OLD,
 							.help = "a number",
 							.op = "add",
-							.object = g->key,
 							.max_rest = 1 };
 	}
 }

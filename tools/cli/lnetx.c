@@ -48,6 +48,16 @@ void lx_lnetx_print(const char *key, json_t *value)
 	lx_lnetx_print_map(json_pack("{so}", key, value));
 }
 
+void lx_lnetx_print_rows(json_t *list, const struct lx_ctl_shown *shown)
+{
+	if (lx_lnetx_as_tree()) {
+		lx_lnetx_print(shown->yaml, list);
+		return;
+	}
+	lx_print_table(stdout, list, shown, format.more);
+	json_decref(list);
+}
+
 json_t *lx_lnetx_error(int error, const char *reason)
 {
 	return json_pack("{si, ss}", "errno", error, "reason", reason);
@@ -135,17 +145,9 @@ static bool is_verbless(const struct lx_lnetx_object *o)
 	return !strcmp(o->name, o->command->name);
 }
 
-/* Whether a command is refused without a keyword whatever else it is given. */
-static bool is_required(const struct lx_command *c, const struct lx_keyword *k)
-{
-	if (c->fn == lx_request_route_add)
-		return k->id == LX_ARG_NET || k->id == LX_ARG_GATEWAY;
-	return c->fn == lx_request_route_del && k->id == LX_ARG_NET;
-}
-
 static void keyword_help(FILE *out, const struct lx_command *c, const struct lx_keyword *k)
 {
-	bool required = is_required(c, k);
+	bool required = k - c->keyword < c->required;
 
 	fprintf(out, " %s%s", required ? "" : "[", k->name);
 	if (k->value)

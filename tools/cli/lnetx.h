@@ -29,6 +29,8 @@ struct lx_command {
 	const struct lx_keyword *keyword; /* ended by name NULL; or NULL */
 	const char *rest; /* words without a keyword, for help; NULL: none */
 	const char *help;
+	enum lx_ctl_object names; /* the object whose rows those words name, for completion; or 0 */
+	unsigned int required; /* so many of the first keywords must be there */
 };
 
 /* Another spelling of the entry before it: not shown. */
@@ -69,6 +71,8 @@ bool lx_lnetx_as_tree(void);
 void lx_lnetx_print_map(json_t *map);
 /* The same for a mapping with a single key. */
 void lx_lnetx_print(const char *key, json_t *value);
+/* Rows as JSON or YAML, or as a table; takes the reference. */
+void lx_lnetx_print_rows(json_t *list, const struct lx_ctl_shown *shown);
 /* The value of "error" in such a mapping. */
 json_t *lx_lnetx_error(int error, const char *reason);
 

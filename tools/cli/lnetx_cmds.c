@@ -25,12 +25,7 @@ int lx_lnetx_show(struct lx_session *s, const struct lx_args *a)
 
 	if (err)
 		return err;
-	if (lx_lnetx_as_tree()) {
-		lx_lnetx_print(shown->yaml, list);
-		return 0;
-	}
-	lx_print_table(stdout, list, shown, lx_lnetx_format()->more);
-	json_decref(list);
+	lx_lnetx_print_rows(list, shown);
 	return 0;
 }
 
@@ -353,8 +348,7 @@ static int export(struct lx_session *s, const struct lx_args *a)
 
 /* clang-format off */
 
-#define END { NULL, 0, NULL }
-#define NO_COMMAND { NULL, NULL, NULL, NULL, NULL }
+#define END { 0 }
 
 static const struct lx_keyword net_filter[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, END
@@ -377,12 +371,12 @@ static const struct lx_keyword net_set[] = {
 	{ "health", LX_ARG_HEALTH, "0..1000" }, END
 };
 static const struct lx_command net_commands[] = {
-	{ "show", show_nets, net_filter, NULL, "nets and their NIs" },
-	{ "add", lx_request_nets_add, net_add, NULL,
-	  "an NI, by net and interface or by NID; or NIs by rules" },
-	{ "del", lx_request_net_del, net_del, NULL, "NIs of a net, or one" },
-	{ "set", lx_request_net_set, net_set, NULL, "a setting of running NIs" },
-	NO_COMMAND
+	{ "show", show_nets, net_filter, .help = "nets and their NIs" },
+	{ "add", lx_request_nets_add, net_add,
+	  .help = "an NI, by net and interface or by NID; or NIs by rules" },
+	{ "del", lx_request_net_del, net_del, .help = "NIs of a net, or one" },
+	{ "set", lx_request_net_set, net_set, .help = "a setting of running NIs" },
+	END
 };
 
 static const struct lx_keyword route_filter[] = {
@@ -397,11 +391,12 @@ static const struct lx_keyword route_del[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, END
 };
 static const struct lx_command route_commands[] = {
-	{ "show", lx_lnetx_show, route_filter, NULL, "routes" },
-	{ "add", lx_request_route_add, route_add, NULL,
-	  "a route to a net by one or more gateways" },
-	{ "del", lx_request_route_del, route_del, NULL, "a route, or all to a net" },
-	NO_COMMAND
+	{ "show", lx_lnetx_show, route_filter, .help = "routes" },
+	{ "add", lx_request_route_add, route_add, .required = 2,
+	  .help = "a route to a net by one or more gateways" },
+	{ "del", lx_request_route_del, route_del, .required = 1,
+	  .help = "a route, or all to a net" },
+	END
 };
 
 static const struct lx_keyword routing_set[] = {
@@ -409,11 +404,11 @@ static const struct lx_keyword routing_set[] = {
 	  "N" }, END
 };
 static const struct lx_command routing_commands[] = {
-	{ "show", show_routing, NULL, NULL, "whether messages are forwarded, and router buffers" },
-	{ "on", routing_on, NULL, NULL, "forward messages between nets" },
-	{ "off", routing_off, NULL, NULL, "stop forwarding" },
-	{ "set", lx_request_buffers, routing_set, NULL, "the number of router buffers" },
-	NO_COMMAND
+	{ "show", show_routing, .help = "whether messages are forwarded, and router buffers" },
+	{ "on", routing_on, .help = "forward messages between nets" },
+	{ "off", routing_off, .help = "stop forwarding" },
+	{ "set", lx_request_buffers, routing_set, .help = "the number of router buffers" },
+	END
 };
 
 static const struct lx_keyword peer_filter[] = { { "nid", LX_ARG_NID, "NID" }, END };
@@ -430,81 +425,84 @@ static const struct lx_keyword peer_set[] = {
 	{ "health", LX_ARG_HEALTH, "0..1000" }, { "state", LX_ARG_STATE, "BITS" }, END
 };
 static const struct lx_command peer_commands[] = {
-	{ "show", lx_lnetx_show, peer_filter, NULL, "peers and their NIDs" },
-	{ "add", lx_request_peer_add, peer_add, NULL, "a peer, or NIDs of it" },
-	{ "del", lx_request_peer_del, peer_del, NULL, "a peer, or NIDs of it" },
-	{ "set", lx_request_peer_set, peer_set, NULL, "health of its NIDs, or its state" },
-	NO_COMMAND
+	{ "show", lx_lnetx_show, peer_filter, .help = "peers and their NIDs" },
+	{ "add", lx_request_peer_add, peer_add, .help = "a peer, or NIDs of it" },
+	{ "del", lx_request_peer_del, peer_del, .help = "a peer, or NIDs of it" },
+	{ "set", lx_request_peer_set, peer_set, .help = "health of its NIDs, or its state" },
+	END
 };
 
 static const struct lx_command recovery_commands[] = {
-	{ "show", lx_lnetx_show, NULL, NULL, "NIs below full health, and when they are pinged" },
-	NO_COMMAND
+	{ "show", lx_lnetx_show, .help = "NIs below full health, and when they are pinged" },
+	END
 };
 
 static const struct lx_keyword all_keyword[] = { { "all", LX_ARG_ALL, NULL }, END };
 static const struct lx_command conn_commands[] = {
-	{ "show", lx_lnetx_show, NULL, NULL, "connections of the transports" },
-	{ "del", disconnect, all_keyword, "[NID]", "close connections to a peer, or all" },
-	NO_COMMAND
+	{ "show", lx_lnetx_show, .help = "connections of the transports" },
+	{ "del", disconnect, all_keyword, "[NID]", .help = "close connections to a peer, or all" },
+	END
 };
 static const struct lx_command disconnect_commands[] = {
-	{ "disconnect", disconnect, all_keyword, "[NID]", "close connections to a peer, or all" },
-	NO_COMMAND
+	{ "disconnect", disconnect, all_keyword, "[NID]",
+	  .help = "close connections to a peer, or all" },
+	END
 };
 
 static const struct lx_command stats_commands[] = {
-	{ "show", show_stats, NULL, NULL, "counters that are not 0; all with -s" },
-	{ "reset", lx_request_stats_reset, NULL, NULL, "set the counters to 0" },
-	NO_COMMAND
+	{ "show", show_stats, .help = "counters that are not 0; all with -s" },
+	{ "reset", lx_request_stats_reset, .help = "set the counters to 0" },
+	END
 };
 
 static const struct lx_command tunable_commands[] = {
-	{ "show", show_tunables, NULL, "[MODULE [NAME]]", "settings; with -s their ranges" },
-	{ "set", set_tunable, NULL, "MODULE NAME VALUE", "a setting" },
-	NO_COMMAND
+	{ "show", show_tunables, NULL, "[MODULE [NAME]]",
+	  .help = "settings; with -s their ranges" },
+	{ "set", set_tunable, NULL, "MODULE NAME VALUE", .help = "a setting" },
+	END
 };
 
 static const struct lx_keyword ping_keywords[] = {
 	{ "timeout", LX_ARG_TIMEOUT, "S" }, { "source", LX_ARG_SOURCE, "NID" }, END
 };
 static const struct lx_command ping_commands[] = {
-	{ "ping", ping, ping_keywords, "NIDS...", "ask nodes for their NIDs" },
-	NO_COMMAND
+	{ "ping", ping, ping_keywords, "NIDS...", .help = "ask nodes for their NIDs" },
+	END
 };
 static const struct lx_keyword discover_keywords[] = { { "force", LX_ARG_FORCE, NULL }, END };
 static const struct lx_command discover_commands[] = {
-	{ "discover", discover, discover_keywords, "NIDS...", "learn all NIDs of nodes" },
-	NO_COMMAND
+	{ "discover", discover, discover_keywords, "NIDS...", .help = "learn all NIDs of nodes" },
+	END
 };
 
 static const struct lx_command monitor_commands[] = {
-	{ "monitor", monitor, NULL, NULL, "changes as they happen; with -j one object per line" },
-	NO_COMMAND
+	{ "monitor", monitor, .help = "changes as they happen; with -j one object per line" },
+	END
 };
 
 static const struct lx_keyword import_keywords[] = {
 	{ "del", LX_ARG_DEL, NULL }, { "exec", LX_ARG_EXEC, NULL }, END
 };
 static const struct lx_command import_commands[] = {
-	{ "import", import, import_keywords, "[FILE]", "apply a YAML file" },
-	NO_COMMAND
+	{ "import", import, import_keywords, "[FILE]", .help = "apply a YAML file" },
+	END
 };
 static const struct lx_command export_commands[] = {
 	{ "export", export, all_keyword, "[FILE]",
-	  "the configuration as YAML; \"all\": with counters" },
-	NO_COMMAND
+	  .help = "the configuration as YAML; \"all\": with counters" },
+	END
 };
 
 static const struct lx_keyword up_keywords[] = {
 	{ "all", LX_ARG_ALL, NULL }, { "large", LX_ARG_LARGE_NIDS, NULL }, END
 };
 static const struct lx_command daemon_commands[] = {
-	{ "show", lx_lnetx_show, NULL, NULL, "the running lnetxd" },
-	{ "up", lx_request_up, up_keywords, NULL, "start LNet; \"all\": with the NIs of its file" },
-	{ "down", lx_request_down, NULL, NULL, "stop LNet; lnetxd keeps running" },
-	{ "reload", lx_request_reload, NULL, NULL, "read the file again, apply the differences" },
-	NO_COMMAND
+	{ "show", lx_lnetx_show, .help = "the running lnetxd" },
+	{ "up", lx_request_up, up_keywords,
+	  .help = "start LNet; \"all\": with the NIs of its file" },
+	{ "down", lx_request_down, .help = "stop LNet; lnetxd keeps running" },
+	{ "reload", lx_request_reload, .help = "read the file again, apply the differences" },
+	END
 };
 
 const struct lx_lnetx_object lx_lnetx_cmds[] = {
@@ -542,7 +540,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "selftest", lx_selftest_commands, "LNet selftest: obey consoles (lst) of other nodes",
 	  LX_CTL_SELFTEST },
 	{ "daemon", daemon_commands, "lnetxd itself", LX_CTL_DAEMON },
-	{ NULL, NULL, NULL, 0 }
+	{ 0 }
 };
 
 /* clang-format on */

@@ -24,59 +24,57 @@
 
 /* clang-format off */
 
+#define GAUGE(name, help, path) { name, help, LX_GAUGE, path, NULL, NULL }
+#define COUNTER(name, help, path) { name, help, LX_COUNTER, path, NULL, NULL }
+
 const struct lx_metric lx_metrics_always[] = {
-	{ "lnetx_up", "whether lnetxd answers", LX_GAUGE, NULL, NULL, NULL },
-	{ "lnetx_version_mismatch",
-	  "whether lnetxd and lnetx speak other versions of the control protocol", LX_GAUGE, NULL,
-	  NULL, NULL },
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	GAUGE("lnetx_up", "whether lnetxd answers", NULL),
+	GAUGE("lnetx_version_mismatch",
+		"whether lnetxd and lnetx speak other versions of the control protocol", NULL),
+	{ 0 }
 };
 
 static const struct lx_metric daemon_metrics[] = {
-	{ "lnetx_build_info", "version of lnetxd, as a label", LX_GAUGE, NULL, NULL, NULL },
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	GAUGE("lnetx_build_info", "version of lnetxd, as a label", NULL),
+	{ 0 }
 };
 
 static const struct lx_metric state_metrics[] = {
-	{ "lnetx_configured", "whether LNet is started", LX_GAUGE, "configured", NULL, NULL },
-	{ "lnetx_uptime_seconds", "time since lnetxd started", LX_GAUGE, "uptime_s", NULL, NULL },
-	{ "lnetx_cpu_milliseconds", "CPU time of lnetxd", LX_COUNTER, "cpu_ms", NULL, NULL },
-	{ "lnetx_cpu_waited_milliseconds", "time that its threads were ready and waited for a CPU",
-	  LX_COUNTER, "waited_ms", NULL, NULL },
-	{ "lnetx_interrupts_milliseconds", "interrupts and softirqs of all CPUs", LX_COUNTER,
-	  "interrupts_ms", NULL, NULL },
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	GAUGE("lnetx_configured", "whether LNet is started", "configured"),
+	GAUGE("lnetx_uptime_seconds", "time since lnetxd started", "uptime_s"),
+	COUNTER("lnetx_cpu_milliseconds", "CPU time of lnetxd", "cpu_ms"),
+	COUNTER("lnetx_cpu_waited_milliseconds",
+		"time that its threads were ready and waited for a CPU", "waited_ms"),
+	COUNTER("lnetx_interrupts_milliseconds", "interrupts and softirqs of all CPUs",
+		"interrupts_ms"),
+	{ 0 }
 };
 
 #define FAILURES(status) \
 	{ "lnetx_failures", "messages that failed, by health status", LX_COUNTER, status "_count", \
 	  "status=\"" status "\"", NULL }
 static const struct lx_metric stats_metrics[] = {
-	{ "lnetx_messages", "messages in progress", LX_GAUGE, "msgs_alloc", NULL, NULL },
-	{ "lnetx_messages_max", "most messages that were in progress at a time", LX_GAUGE,
-	  "msgs_max", NULL, NULL },
-	{ "lnetx_responses_awaited", "answers that are waited for", LX_GAUGE, "rst_alloc", NULL,
-	  NULL },
-	{ "lnetx_errors", "errors", LX_COUNTER, "errors", NULL, NULL },
-	{ "lnetx_sent_messages", "messages sent", LX_COUNTER, "send_count", NULL, NULL },
-	{ "lnetx_received_messages", "messages received", LX_COUNTER, "recv_count", NULL, NULL },
-	{ "lnetx_routed_messages", "messages forwarded", LX_COUNTER, "route_count", NULL, NULL },
-	{ "lnetx_dropped_messages", "messages dropped", LX_COUNTER, "drop_count", NULL, NULL },
-	{ "lnetx_sent_bytes", "payload sent", LX_COUNTER, "send_length", NULL, NULL },
-	{ "lnetx_received_bytes", "payload received", LX_COUNTER, "recv_length", NULL, NULL },
-	{ "lnetx_routed_bytes", "payload forwarded", LX_COUNTER, "route_length", NULL, NULL },
-	{ "lnetx_dropped_bytes", "payload dropped", LX_COUNTER, "drop_length", NULL, NULL },
-	{ "lnetx_resent_messages", "messages sent again", LX_COUNTER, "resend_count", NULL, NULL },
-	{ "lnetx_successful_resends", "messages that got through when sent again", LX_COUNTER,
-	  "successful_resends", NULL, NULL },
-	{ "lnetx_failed_resends", "messages that did not", LX_COUNTER, "failed_resends", NULL,
-	  NULL },
-	{ "lnetx_response_timeouts", "answers that did not come in time", LX_COUNTER,
-	  "response_timeout_count", NULL, NULL },
-	{ "lnetx_answer_bytes", "memory of answers that are not sent yet", LX_GAUGE, "answer_bytes",
-	  NULL, NULL },
-	{ "lnetx_answer_waits", "requests that waited until answers before them were sent",
-	  LX_COUNTER, "answer_waits", NULL, NULL },
+	GAUGE("lnetx_messages", "messages in progress", "msgs_alloc"),
+	GAUGE("lnetx_messages_max", "most messages that were in progress at a time", "msgs_max"),
+	GAUGE("lnetx_responses_awaited", "answers that are waited for", "rst_alloc"),
+	COUNTER("lnetx_errors", "errors", "errors"),
+	COUNTER("lnetx_sent_messages", "messages sent", "send_count"),
+	COUNTER("lnetx_received_messages", "messages received", "recv_count"),
+	COUNTER("lnetx_routed_messages", "messages forwarded", "route_count"),
+	COUNTER("lnetx_dropped_messages", "messages dropped", "drop_count"),
+	COUNTER("lnetx_sent_bytes", "payload sent", "send_length"),
+	COUNTER("lnetx_received_bytes", "payload received", "recv_length"),
+	COUNTER("lnetx_routed_bytes", "payload forwarded", "route_length"),
+	COUNTER("lnetx_dropped_bytes", "payload dropped", "drop_length"),
+	COUNTER("lnetx_resent_messages", "messages sent again", "resend_count"),
+	COUNTER("lnetx_successful_resends", "messages that got through when sent again",
+		"successful_resends"),
+	COUNTER("lnetx_failed_resends", "messages that did not", "failed_resends"),
+	COUNTER("lnetx_response_timeouts", "answers that did not come in time",
+		"response_timeout_count"),
+	GAUGE("lnetx_answer_bytes", "memory of answers that are not sent yet", "answer_bytes"),
+	COUNTER("lnetx_answer_waits", "requests that waited until answers before them were sent",
+		"answer_waits"),
 	FAILURES("local_interrupt"),
 	FAILURES("local_dropped"),
 	FAILURES("local_aborted"),
@@ -88,31 +86,28 @@ static const struct lx_metric stats_metrics[] = {
 	FAILURES("remote_timeout"),
 	FAILURES("network_timeout"),
 	{ "lnetx_drops", "messages dropped, by reason", LX_COUNTER, "drops", NULL, "reason" },
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	{ 0 }
 };
 
 static const struct lx_metric ni_metrics[] = {
-	{ "lnetx_ni_up", "whether the NI is up", LX_GAUGE, "status", NULL, NULL },
-	{ "lnetx_ni_health", "health of the NI, 0 to 1000", LX_GAUGE, "health_stats.health_value",
-	  NULL, NULL },
-	{ "lnetx_ni_sent_messages", "messages sent by the NI", LX_COUNTER, "statistics.send_count",
-	  NULL, NULL },
-	{ "lnetx_ni_received_messages", "messages received by the NI", LX_COUNTER,
-	  "statistics.recv_count", NULL, NULL },
-	{ "lnetx_ni_dropped_messages", "messages dropped by the NI", LX_COUNTER,
-	  "statistics.drop_count", NULL, NULL },
-	{ "lnetx_ni_tx_credits", "messages that the NI may send now; negative: those waiting",
-	  LX_GAUGE, "tx_credits", NULL, NULL },
-	{ "lnetx_ni_tx_credits_min", "the least that they were", LX_GAUGE, "tx_credits_min", NULL,
-	  NULL },
-	{ "lnetx_ni_peers", "peer NIs on its net", LX_GAUGE, "peers", NULL, NULL },
-	{ "lnetx_ni_connections", "connections of the NI", LX_GAUGE, "conns", NULL, NULL },
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	GAUGE("lnetx_ni_up", "whether the NI is up", "status"),
+	GAUGE("lnetx_ni_health", "health of the NI, 0 to 1000", "health_stats.health_value"),
+	COUNTER("lnetx_ni_sent_messages", "messages sent by the NI", "statistics.send_count"),
+	COUNTER("lnetx_ni_received_messages", "messages received by the NI",
+		"statistics.recv_count"),
+	COUNTER("lnetx_ni_dropped_messages", "messages dropped by the NI",
+		"statistics.drop_count"),
+	GAUGE("lnetx_ni_tx_credits", "messages that the NI may send now; negative: those waiting",
+		"tx_credits"),
+	GAUGE("lnetx_ni_tx_credits_min", "the least that they were", "tx_credits_min"),
+	GAUGE("lnetx_ni_peers", "peer NIs on its net", "peers"),
+	GAUGE("lnetx_ni_connections", "connections of the NI", "conns"),
+	{ 0 }
 };
 
 static const struct lx_metric route_metrics[] = {
-	{ "lnetx_route_up", "whether the route is up", LX_GAUGE, "state", NULL, NULL },
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	GAUGE("lnetx_route_up", "whether the route is up", "state"),
+	{ 0 }
 };
 
 #define POOL(name, help, path, pool) \
@@ -121,68 +116,62 @@ static const struct lx_metric route_metrics[] = {
 	POOL(name, help, path, "tiny"), POOL(name, help, path, "small"), \
 	POOL(name, help, path, "large")
 static const struct lx_metric routing_metrics[] = {
-	{ "lnetx_routing_enabled", "whether routing is switched on", LX_GAUGE, "enable", NULL,
-	  NULL },
+	GAUGE("lnetx_routing_enabled", "whether routing is switched on", "enable"),
 	POOLS("lnetx_router_buffers", "router buffers", "nbuffers"),
 	POOLS("lnetx_router_buffer_credits",
 	  "buffers that are free; negative: messages that wait for one", "credits"),
 	POOLS("lnetx_router_buffer_credits_min", "the least that were free", "mincredits"),
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	{ 0 }
 };
 
 static const struct lx_metric bpf_metrics[] = {
-	{ "lnetx_fastpath_tx_dropped_packets",
-	  "packets that interfaces of the fast path dropped on the way out", LX_GAUGE, "tx_dropped",
-	  NULL, NULL },
-	{ "lnetx_bpf_missing_programs",
-	  "places at interfaces without the program that belongs there", LX_GAUGE, "missing", NULL,
-	  NULL },
-	{ "lnetx_bpf_removed", "programs, pins and interfaces of lnetxd that others removed",
-	  LX_COUNTER, "removed", NULL, NULL },
-	{ "lnetx_fastpath_stores",
-	  "times that a next hop did not take what was under way, and lnetxd stored that",
-	  LX_COUNTER, "stores", NULL, NULL },
-	{ "lnetx_fastpath_stored_bytes", "what lnetxd stored then", LX_COUNTER, "stored_bytes",
-	  NULL, NULL },
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	GAUGE("lnetx_fastpath_tx_dropped_packets",
+		"packets that interfaces of the fast path dropped on the way out", "tx_dropped"),
+	GAUGE("lnetx_bpf_missing_programs",
+		"places at interfaces without the program that belongs there", "missing"),
+	COUNTER("lnetx_bpf_removed",
+		"programs, pins and interfaces of lnetxd that others removed", "removed"),
+	COUNTER("lnetx_fastpath_stores",
+		"times that a next hop did not take what was under way, and lnetxd stored that",
+		"stores"),
+	COUNTER("lnetx_fastpath_stored_bytes", "what lnetxd stored then", "stored_bytes"),
+	{ 0 }
 };
 
 static const struct lx_metric fault_metrics[] = {
-	{ "lnetx_fault_rules", "active rules of fault injection", LX_GAUGE, ROWS, NULL, NULL },
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	GAUGE("lnetx_fault_rules", "active rules of fault injection", ROWS),
+	{ 0 }
 };
 
 static const struct lx_metric peer_metrics[] = {
-	{ "lnetx_peer_up", "whether the peer NI is up, as far as known", LX_GAUGE, "state", NULL,
-	  NULL },
-	{ "lnetx_peer_health", "health of the peer NI, 0 to 1000", LX_GAUGE,
-	  "health_stats.health_value", NULL, NULL },
-	{ "lnetx_peer_sent_messages", "messages sent to the peer NI", LX_COUNTER,
-	  "statistics.send_count", NULL, NULL },
-	{ "lnetx_peer_received_messages", "messages received from it", LX_COUNTER,
-	  "statistics.recv_count", NULL, NULL },
-	{ "lnetx_peer_dropped_messages", "messages to or from it that were dropped", LX_COUNTER,
-	  "statistics.drop_count", NULL, NULL },
-	{ "lnetx_peer_tx_credits", "messages that may be sent to it now; negative: those waiting",
-	  LX_GAUGE, "available_tx_credits", NULL, NULL },
-	{ "lnetx_peer_tx_credits_min", "the least that they were", LX_GAUGE, "min_tx_credits", NULL,
-	  NULL },
-	{ "lnetx_peer_tx_queued_bytes", "payload that waits for it", LX_GAUGE, "tx_q_num_of_buf",
-	  NULL, NULL },
-	{ NULL, NULL, 0, NULL, NULL, NULL }
+	GAUGE("lnetx_peer_up", "whether the peer NI is up, as far as known", "state"),
+	GAUGE("lnetx_peer_health", "health of the peer NI, 0 to 1000",
+		"health_stats.health_value"),
+	COUNTER("lnetx_peer_sent_messages", "messages sent to the peer NI",
+		"statistics.send_count"),
+	COUNTER("lnetx_peer_received_messages", "messages received from it",
+		"statistics.recv_count"),
+	COUNTER("lnetx_peer_dropped_messages", "messages to or from it that were dropped",
+		"statistics.drop_count"),
+	GAUGE("lnetx_peer_tx_credits",
+		"messages that may be sent to it now; negative: those waiting",
+		"available_tx_credits"),
+	GAUGE("lnetx_peer_tx_credits_min", "the least that they were", "min_tx_credits"),
+	GAUGE("lnetx_peer_tx_queued_bytes", "payload that waits for it", "tx_q_num_of_buf"),
+	{ 0 }
 };
 
 const struct lx_metric_source lx_metric_sources[] = {
 	{ LX_CTL_DAEMON, false, false, { { "version", "version" } }, daemon_metrics },
-	{ LX_CTL_DAEMON, false, false, { { NULL, NULL } }, state_metrics },
-	{ LX_CTL_STATS, false, true, { { NULL, NULL } }, stats_metrics },
+	{ LX_CTL_DAEMON, .metric = state_metrics },
+	{ LX_CTL_STATS, .configured = true, .metric = stats_metrics },
 	{ LX_CTL_NET, false, true, { { "nid", "nid" }, { "net", "net_type" }, { "interface",
 	  "interfaces.0" } }, ni_metrics },
 	{ LX_CTL_ROUTE, false, true, { { "net", "net" }, { "gateway", "gateway" } },
 	  route_metrics },
-	{ LX_CTL_ROUTING, false, true, { { NULL, NULL } }, routing_metrics },
-	{ LX_CTL_BPF, false, true, { { NULL, NULL } }, bpf_metrics },
-	{ LX_CTL_FAULT, false, true, { { NULL, NULL } }, fault_metrics },
+	{ LX_CTL_ROUTING, .configured = true, .metric = routing_metrics },
+	{ LX_CTL_BPF, .configured = true, .metric = bpf_metrics },
+	{ LX_CTL_FAULT, .configured = true, .metric = fault_metrics },
 	{ LX_CTL_PEER, true, true, { { "nid", "nid" }, { "primary_nid", "primary_nid" } },
 	  peer_metrics },
 	{ 0 }
@@ -450,12 +439,13 @@ static int metrics(struct lx_session *s, const struct lx_args *a)
 /* clang-format off */
 static const struct lx_keyword metrics_keywords[] = {
 	{ "peers", LX_ARG_PEER, NULL }, { "openmetrics", LX_ARG_OPENMETRICS, NULL },
-	{ NULL, 0, NULL }
+	{ 0 }
 };
 const struct lx_command lx_metrics_commands[] = {
-	{ "metrics", metrics, metrics_keywords, NULL,
-	  "state and counters for Prometheus and node_exporter; \"peers\": of each peer, too; "
+	{ "metrics", metrics, metrics_keywords,
+	  .help =
+		"state and counters for Prometheus and node_exporter; \"peers\": of each peer, too; "
 	  "\"openmetrics\": in that format" },
-	{ NULL, NULL, NULL, NULL, NULL }
+	{ 0 }
 };
 /* clang-format on */

@@ -20,7 +20,7 @@ int lx_request_up(struct lx_session *s, const struct lx_args *a)
 {
 	const struct lx_ctl_arg words[] = { { "all", a->v[LX_ARG_ALL] ? "true" : "false" },
 					    { "large", a->v[LX_ARG_LARGE_NIDS] ? "true" : "false" },
-					    { NULL, NULL } };
+					    { 0 } };
 
 	return lx_session_read(s, LX_CTL_ADD, LX_CTL_NODE, NULL, words, NULL, NULL);
 }
@@ -677,7 +677,7 @@ int lx_request_probe(struct lx_session *s, const struct lx_ctl_ping *ping, bool 
 		     bool force, json_t *list)
 {
 	struct show_walk w = { .object = &lx_ctl_pings, .list = list };
-	const struct lx_ctl_arg words[] = { { "force", "true" }, { NULL, NULL } };
+	const struct lx_ctl_arg words[] = { { "force", "true" }, { 0 } };
 
 	return lx_session_read(s, LX_CTL_SHOW, discover ? LX_CTL_DISCOVER : LX_CTL_PING, ping,
 			       discover && force ? words : NULL, add_row, &w);

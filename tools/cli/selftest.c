@@ -34,15 +34,15 @@ static const struct lx_keyword on_keywords[] = {
 	{ "session_timeout", LX_ARG_SESSION_TIMEOUT, "S" },
 	{ "rpc_timeout", LX_ARG_RPC_TIMEOUT, "S" },
 	{ "bulk_mib", LX_ARG_BULK_MIB, "N" },
-	{ NULL, 0, NULL },
+	{ 0 },
 };
 
 const struct lx_command lx_selftest_commands[] = {
-	{ "show", lx_lnetx_show, NULL, NULL, "who may order tests, and what is going on" },
-	{ "on", on, on_keywords, NULL,
-	  "let consoles (lst) use this node: it makes traffic for them" },
-	{ "off", off, NULL, NULL, "end the session, and obey nobody" },
-	{ "run", lx_selftest_run, lx_selftest_run_keywords, NULL,
-	  "traffic between test nodes, of this or other nodes, and how fast it is" },
-	{ NULL, NULL, NULL, NULL, NULL },
+	{ "show", lx_lnetx_show, .help = "who may order tests, and what is going on" },
+	{ "on", on, on_keywords,
+	  .help = "let consoles (lst) use this node: it makes traffic for them" },
+	{ "off", off, .help = "end the session, and obey nobody" },
+	{ "run", lx_selftest_run, lx_selftest_run_keywords,
+	  .help = "traffic between test nodes, of this or other nodes, and how fast it is" },
+	{ 0 },
 };

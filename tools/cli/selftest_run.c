@@ -381,5 +381,5 @@ const struct lx_keyword lx_selftest_run_keywords[] = {
 	{ "time", LX_ARG_TIME, "TIME" }, { "--time", LX_ARG_TIME, "TIME" },
 	{ "concurrency", LX_ARG_CONCURRENCY, "N" },
 	{ "check", LX_ARG_CHECK, "none|simple|full" },
-	{ "force", LX_ARG_FORCE, NULL }, { NULL, 0, NULL }
+	{ "force", LX_ARG_FORCE, NULL }, { 0 }
 };

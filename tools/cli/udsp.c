@@ -124,30 +124,30 @@ static const struct lx_option add_options[] = {
 	{ "priority", 'p', LX_OPTION_VALUE, LX_ARG_PRIORITY, "for src or dst alone; 0 is best" },
 	{ "idx", 'i', LX_OPTION_VALUE, LX_ARG_INDEX,
 	  "place in the list, from 0; default: last" },
-	{ NULL, 0, 0, 0, NULL }
+	{ 0 }
 };
 
 static const struct lx_option del_options[] = {
 	{ "idx", 'i', LX_OPTION_VALUE, LX_ARG_INDEX, "which, from 0" },
 	{ "all", 'a', LX_OPTION_FLAG, LX_ARG_ALL, "all of them" },
-	{ NULL, 0, 0, 0, NULL }
+	{ 0 }
 };
 
 static const struct lx_option show_options[] = {
 	{ "idx", 'i', LX_OPTION_VALUE, LX_ARG_INDEX, "only this one" },
 	{ "verbose", 'v', LX_OPTION_LEVEL, LX_ARG_VERBOSE, "there is no more" },
-	{ NULL, 0, 0, 0, NULL }
+	{ 0 }
 };
 
 /* The reference's error records say "add" even for a removal. */
 const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[] = {
-	{ "add", ctl_add, "add a selection policy", add_options, LX_ERROR_OLD, "add", "udsp",
-	  ctl_errno, 0 },
-	{ "del", ctl_del, "remove selection policies", del_options, LX_ERROR_OLD, "add", "udsp",
-	  NULL, 0 },
-	{ "show", ctl_show, "show selection policies", show_options, LX_ERROR_OLD, "show", "udsp",
-	  NULL, 0 },
-	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
+	{ "add", ctl_add, "add a selection policy", .option = add_options, .style = LX_ERROR_OLD,
+	  .map_error = ctl_errno },
+	{ "del", ctl_del, "remove selection policies", .option = del_options,
+	  .style = LX_ERROR_OLD, .op = "add" },
+	{ "show", ctl_show, "show selection policies", .option = show_options,
+	  .style = LX_ERROR_OLD },
+	{ 0 }
 };
 
 /* clang-format on */
@@ -172,17 +172,17 @@ static int own_del(struct lx_session *s, const struct lx_args *a)
 static const struct lx_keyword add_keywords[] = {
 	{ "src", LX_ARG_SRC, "NIDS" },	{ "dst", LX_ARG_DST, "NIDS" },
 	{ "rte", LX_ARG_RTE, "NIDS" },	{ "priority", LX_ARG_PRIORITY, "N" },
-	{ "index", LX_ARG_INDEX, "N" }, { NULL, 0, NULL }
+	{ "index", LX_ARG_INDEX, "N" }, { 0 }
 };
 static const struct lx_keyword del_keywords[] = { { "index", LX_ARG_INDEX, "N" },
 						  { "all", LX_ARG_ALL, NULL },
-						  { NULL, 0, NULL } };
+						  { 0 } };
 static const struct lx_keyword show_keywords[] = { { "index", LX_ARG_INDEX, "N" },
-						   { NULL, 0, NULL } };
+						   { 0 } };
 
 const struct lx_command lx_udsp_commands[] = {
-	{ "show", lx_lnetx_show, show_keywords, NULL, "selection policies" },
-	{ "add", own_add, add_keywords, NULL, "a policy: src, dst, src and dst, or dst and rte" },
-	{ "del", own_del, del_keywords, NULL, "a policy, or all" },
-	{ NULL, NULL, NULL, NULL, NULL }
+	{ "show", lx_lnetx_show, show_keywords, .help = "selection policies" },
+	{ "add", own_add, add_keywords, .help = "a policy: src, dst, src and dst, or dst and rte" },
+	{ "del", own_del, del_keywords, .help = "a policy, or all" },
+	{ 0 }
 };

@@ -539,7 +539,7 @@ static int doctor(struct lx_session *s, const struct lx_args *a)
 
 /* clang-format off */
 const struct lx_command lx_doctor_commands[] = {
-	{ "doctor", doctor, NULL, NULL, "problems of this node and machine, why, and what to do" },
-	{ NULL, NULL, NULL, NULL, NULL }
+	{ "doctor", doctor, .help = "problems of this node and machine, why, and what to do" },
+	{ 0 }
 };
 /* clang-format on */

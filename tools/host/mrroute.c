@@ -367,12 +367,12 @@ int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a)
 static const struct lx_option setup_options[] = {
 	{ "dry-run", 0, LX_OPTION_FLAG, LX_ARG_DRY_RUN, "print what would be done, as commands" },
 	{ "undo", 0, LX_OPTION_FLAG, LX_ARG_UNDO, "remove these routes and rules" },
-	{ NULL, 0, 0, 0, NULL }
+	{ 0 }
 };
 
 const struct lx_lnetctl_cmd lx_lnetctl_mrrouting_cmd[] = {
-	{ "setup-mrrouting", lx_mrroute_setup, "Linux routes for several interfaces on one subnet",
-	  setup_options, LX_ERROR_OLD,
-	  "manage", "setup-mrrouting", NULL, 0 },
-	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
+	{ "setup-mrrouting", lx_mrroute_setup,
+	  "Linux routes for several interfaces on one subnet", .option = setup_options,
+	  .style = LX_ERROR_OLD, .op = "manage" },
+	{ 0 }
 };

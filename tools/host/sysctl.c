@@ -299,13 +299,12 @@ int lx_sysctl_setup(struct lx_session *s, const struct lx_args *a)
 static const struct lx_option setup_options[] = {
 	{ "dry-run", 0, LX_OPTION_FLAG, LX_ARG_DRY_RUN, "print what would be done, as commands" },
 	{ "undo", 0, LX_OPTION_FLAG, LX_ARG_UNDO, "put the old settings back" },
-	{ NULL, 0, 0, 0, NULL }
+	{ 0 }
 };
 
 const struct lx_lnetctl_cmd lx_lnetctl_sysctl_cmd[] = {
 	{ "setup-sysctl", lx_sysctl_setup,
-	  "Linux settings for large systems, if enable_sysctl_setup is 1", setup_options,
-	  LX_ERROR_OLD,
-	  "manage", "setup-sysctl", NULL, 0 },
-	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
+	  "Linux settings for large systems, if enable_sysctl_setup is 1",
+	  .option = setup_options, .style = LX_ERROR_OLD, .op = "manage" },
+	{ 0 }
 };
