@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Completion; see the header. Runs once per word. */
+#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +9,10 @@
 #include "../../user/base/cleanup.h"
 #include "../../user/conf/global.h"
 #include "../../user/io/netif.h"
+#include "../../user/schema/schema.h"
 #include "complete.h"
 #include "fault.h"
+#include "json.h"
 #include "lnetctl.h"
 #include "lnetx.h"
 #include "words.h"
@@ -45,14 +48,16 @@ static void as_list(struct line *l)
 	l->done = comma ? comma + 1 - l->word : 0;
 }
 
-/* "a|b|c" */
+/* "a|b|c"; capitals stand for a value of that type. */
 static void offer_choices(const struct line *l, const char *choices, const char *separators)
 {
 	char copy[200], *save;
 
 	snprintf(copy, sizeof(copy), "%s", choices);
-	for (char *c = strtok_r(copy, separators, &save); c; c = strtok_r(NULL, separators, &save))
-		offer(l, c);
+	for (char *c = strtok_r(copy, separators, &save); c; c = strtok_r(NULL, separators, &save)) {
+		if (!isupper(*c))
+			offer(l, c);
+	}
 }
 
 /* ---- from this machine --------------------------------------------------------------- */
@@ -93,28 +98,21 @@ static void offer_instances(const struct line *l)
 
 /* ---- from lnetxd ---------------------------------------------------------------------- */
 
-static json_t *all_of(struct line *l, enum lx_ctl_object object)
-{
-	json_t *list;
-
-	return lx_request_show_all(&l->session, object, LX_LEVEL_OWN, &list) ? NULL : list;
-}
-
 static void add(json_t *set, const json_t *map, const char *key)
 {
-	const char *text = json_string_value(json_object_get(map, key));
-
-	if (text)
-		json_object_set_new(set, text, json_true());
+	if (*lx_json_text(map, key))
+		json_object_set_new(set, lx_json_text(map, key), json_true());
 }
 
 /* Adds a key of all rows, in groups or not. */
 static void add_rows(struct line *l, json_t *set, enum lx_ctl_object object, const char *key)
 {
 	const char *rows = lx_request_find(object, LX_CTL_SHOW)->shown->rows;
-	json_t *list = all_of(l, object), *group, *row;
+	json_t *list, *group, *row;
 	size_t i, j;
 
+	if (lx_request_show_all(&l->session, object, LX_LEVEL_OWN, &list))
+		return;
 	json_array_foreach (list, i, group) {
 		add(set, group, key);
 		json_array_foreach (rows ? json_object_get(group, rows) : NULL, j, row)
@@ -163,77 +161,56 @@ static void offer_nids(struct line *l)
 	offer_set(l, set);
 }
 
-/* Completes module, name and value, one after the other. */
+/* Completes module, name and value, one after the other: each of the rows that the others name. */
 static void offer_tunables(struct line *l, bool values)
 {
-	json_t *list = all_of(l, LX_CTL_TUNABLE), *row;
-	json_t *set = json_object();
+	static const char *const keys[] = { "module", "name", "value" };
+	json_t *set = json_object(), *list, *row;
+	struct lx_args which = { 0 };
 	size_t i;
 
-	json_array_foreach (list, i, row) {
-		const char *module = json_string_value(json_object_get(row, "module"));
-		const char *name = json_string_value(json_object_get(row, "name"));
-		const char *choices = json_string_value(json_object_get(row, "choices"));
-
-		if (!l->n_rest)
-			add(set, row, "module");
-		else if (!module || !name || strcmp(module, l->rest[0]))
-			continue;
-		else if (l->n_rest == 1)
-			add(set, row, "name");
-		else if (l->n_rest == 2 && values && !strcmp(name, l->rest[1]) && choices)
-			offer_choices(l, choices, " ");
-		else if (l->n_rest == 2 && values && !strcmp(name, l->rest[1]))
-			add(set, row, "value");
+	if (l->n_rest > 0)
+		which.v[LX_ARG_MODULE] = l->rest[0];
+	if (l->n_rest > 1)
+		which.v[LX_ARG_NAME] = l->rest[1];
+	if (l->n_rest < 2 + values &&
+	    !lx_request_show(&l->session, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &list)) {
+		json_array_foreach (list, i, row) {
+			if (l->n_rest == 2 && json_object_get(row, "choices"))
+				offer_choices(l, lx_json_text(row, "choices"), " ");
+			else
+				add(set, row, keys[l->n_rest]);
+		}
+		json_decref(list);
 	}
-	json_decref(list);
 	offer_set(l, set);
 }
 
 /* ---- common to both grammars ------------------------------------------------------------- */
 
-/* @own: NIDs are this node's. @choices: words separated by '|', or else a name. */
-static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, bool own)
+static bool is_type(const char *type, const char *name)
 {
-	if (choices && strchr(choices, '|')) {
-		offer_choices(l, choices, "|");
-		return;
-	}
-	switch (id) {
-	case LX_ARG_NET:
+	return !strncmp(type, name, strlen(name));
+}
+
+/* @type: as help of lnetx names it: "NET", "NIDS", "0|1". @own: NIDs are this node's */
+static void offer_value(struct line *l, enum lx_arg_id id, const char *type, bool own)
+{
+	if (id == LX_ARG_MESSAGE || id == LX_ARG_ERROR) {
+		as_list(l);
+		offer_choices(l, id == LX_ARG_MESSAGE ? "put ack get reply"
+				 : LX_FAULT_HSTATUS(HSTATUS_TEXT_) "random", " ");
+	} else if (strchr(type, '|')) {
+		offer_choices(l, type, "[|]");
+	} else if (is_type(type, "NET")) {
 		offer_nets(l);
-		break;
-	case LX_ARG_IF:
+	} else if (is_type(type, "IF")) {
 		offer_interfaces(l);
-		break;
-	case LX_ARG_SOURCE:
-	case LX_ARG_SRC:
-	case LX_ARG_LOCAL_NID:
-		offer_own_nids(l);
-		break;
-	case LX_ARG_NID:
-		if (own)
+	} else if (is_type(type, "NID")) {
+		if (own || id == LX_ARG_SOURCE || id == LX_ARG_SRC || id == LX_ARG_LOCAL_NID)
 			offer_own_nids(l);
 		else
 			offer_nids(l);
-		break;
-	case LX_ARG_GATEWAY:
-	case LX_ARG_PRIMARY:
-	case LX_ARG_DST:
-	case LX_ARG_DEST:
-	case LX_ARG_RTE:
-		offer_nids(l);
-		break;
-	case LX_ARG_MESSAGE:
-		as_list(l);
-		offer_choices(l, "put ack get reply", " ");
-		break;
-	case LX_ARG_ERROR:
-		as_list(l);
-		offer_choices(l, LX_FAULT_HSTATUS(HSTATUS_TEXT_) "random", " ");
-		break;
-	default:
-		break;
 	}
 }
 
@@ -266,23 +243,21 @@ static void offer_options(const struct line *l)
 		      " ");
 }
 
-/* Completes words without a keyword, by their name in help. */
+/* Completes words without a keyword: by the object whose rows they name, or by their type. */
 static void offer_rest(struct line *l, const struct lx_command *c)
 {
+	const char *type = c->rest + strspn(c->rest, "[");
 	json_t *set = json_object();
 
-	if (strstr(c->rest, "FILE"))
+	if (c->names)
+		add_rows(l, set, c->names,
+			 lx_request_find(c->names, LX_CTL_SHOW)->shown->row->field[0].key);
+	else if (is_type(type, "FILE"))
 		puts(LX_COMPLETE_FILE);
-	else if (strstr(c->rest, "MODULE"))
-		offer_tunables(l, strstr(c->rest, "VALUE"));
-	else if (!strcmp(c->name, "unban"))
-		add_rows(l, set, LX_CTL_BAN, "nid");
-	else if (strstr(c->rest, "PREFIX"))
-		add_rows(l, set, LX_CTL_PREFIX, "prefix");
-	else if (strstr(c->rest, "NID"))
-		offer_nids(l);
-	else if (strchr(c->rest, '|') && !l->n_rest)
-		offer_choices(l, c->rest, "[|]");
+	else if (is_type(type, "MODULE"))
+		offer_tunables(l, strstr(type, "VALUE"));
+	else if (!l->n_rest || !strchr(type, '|'))
+		offer_value(l, LX_ARGS, type, false);
 	offer_set(l, set);
 }
 
@@ -365,33 +340,46 @@ static const struct lx_option *find_option(const struct lx_lnetctl_cmd *v, const
 	return NULL;
 }
 
-/* "set NAME": 0 and 1 for a switch, else the present value. */
+/* The type of an argument, which the keywords of lnetx have; "": none of them is for it. */
+static const char *type_of(enum lx_arg_id id)
+{
+	for (const struct lx_lnetx_object *o = lx_lnetx_cmds; o->name; o++) {
+		for (const struct lx_command *c = o->command; c->name; c++) {
+			for (const struct lx_keyword *k = c->keyword; k && k->name; k++) {
+				if (k->id == id && k->value)
+					return k->value;
+			}
+		}
+	}
+	return "";
+}
+
+/* "set NAME": 0 and 1 for a switch, the values of a short range, or else the present one. */
 static void offer_setting(struct line *l, const char *name)
 {
 	const struct lx_global *g = lx_global_lookup(name);
-	json_t *list, *row;
-	size_t i;
+	struct lx_args which = { .v = { [LX_ARG_MODULE] = "lnet" } };
+	json_int_t min, max;
+	json_t *row;
+	char text[24];
 
 	if (!strcmp(name, "routing") || (g && g->inverse)) {
 		offer_choices(l, "0 1", " ");
 		return;
 	}
-	list = g && g->tunable ? all_of(l, LX_CTL_TUNABLE) : NULL;
-	json_array_foreach (list, i, row) {
-		json_int_t min = json_integer_value(json_object_get(row, "min"));
-		json_int_t max = json_integer_value(json_object_get(row, "max"));
-		char text[24];
-
-		if (strcmp(json_string_value(json_object_get(row, "name")), g->tunable))
-			continue;
-		for (json_int_t v = min; max - min < 4 && v <= max; v++) {
-			snprintf(text, sizeof(text), "%lld", (long long)v);
-			offer(l, text);
-		}
-		if (max - min >= 4)
-			offer(l, json_string_value(json_object_get(row, "value")));
+	which.v[LX_ARG_NAME] = g ? g->tunable : NULL;
+	if (!which.v[LX_ARG_NAME] ||
+	    lx_request_first(&l->session, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &row))
+		return;
+	min = lx_json_int(row, "min");
+	max = lx_json_int(row, "max");
+	for (json_int_t v = min; max - min < 4 && v <= max; v++) {
+		snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, v);
+		offer(l, text);
 	}
-	json_decref(list);
+	if (max - min >= 4)
+		offer(l, lx_json_text(row, "value"));
+	json_decref(row);
 }
 
 static void offer_verb(struct line *l, const struct lx_group *g, const struct lx_lnetctl_cmd *v)
@@ -463,7 +451,7 @@ int lx_complete_lnetctl(char **words)
 	if (instance) {
 		offer_instances(&l);
 	} else if (value) {
-		offer_value(&l, value->id, NULL, !strcmp(g->name, "net"));
+		offer_value(&l, value->id, type_of(value->id), !strcmp(g->name, "net"));
 	} else if (v) {
 		offer_verb(&l, g, v);
 	} else {
