@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* lnetctl import and export, and what ping and discover print, on the fake node. */
+#include <lnetx/conf.h>
+
+#include <internal/ctl.h>
+
+#include "../../user/schema/schema.h"
 #include "cliworld.h"
 
 /* ---- import, export ---------------------------------------------------------------- */
@@ -292,10 +297,86 @@ static void test_probes(void **state)
 	       "\"peer_ni\":[{\"nid\":\"10.0.0.7@tcp\"},{\"nid\":\"10.0.1.7@tcp1\"}],\"rtt_us\":");
 }
 
+/* ---- export and import are inverse, for each setting of the tables ---------------------- */
+
+/* Imports one setting; what is exported then has it, and leads to the same export again. */
+static void check_inverse(const char *yaml, const char *key, long long value)
+{
+	char setting[100], line[300], path[200], *before, *after, *json;
+
+	import(0, "", yaml);
+	snprintf(setting, sizeof(setting), " %s: %lld\n", key, value);
+	snprintf(path, sizeof(path), "%s/one", proc_dir());
+	snprintf(line, sizeof(line), "lnetx export %s", path);
+	ok(line);
+	before = proc_read(path);
+	if (!strstr(before, setting))
+		fail_msg("imported:\n%sexported, without \"%s\":\n%s", yaml, setting, before);
+	snprintf(setting, sizeof(setting), "\"%s\":%lld", key, value);
+	json = output_of("lnetx -j export");
+	if (!strstr(json, setting))
+		fail_msg("JSON without '%s': %s", setting, json);
+	ok("lnetctl lnet unconfigure");
+	ok("lnetctl lnet configure");
+	snprintf(line, sizeof(line), "lnetctl import %s", path);
+	ok(line);
+	after = output_of("lnetctl export --backup");
+	assert_same_lines(before, after);
+	ok("lnetctl lnet unconfigure");
+	ok("lnetctl lnet configure");
+	free(before);
+	free(after);
+	free(json);
+}
+
+#define NI "net:\n- net type: tcp1\n  local NI(s):\n  - interfaces: {0: eth0}\n"
+
+/* @format: of a file with a key and a value */
+static void check_settings(const struct lx_conf_ni_setting *set, const char *format)
+{
+	char yaml[500];
+
+	for (; set->name; set++) {
+		long long value = set->max > 2 ? 2 : set->max;
+
+		if (!strcmp(set->name, "fastpath")) /* NIs of the fake node have none */
+			continue;
+		snprintf(yaml, sizeof(yaml), format, set->name, value);
+		check_inverse(yaml, set->name, value);
+	}
+}
+
+static void check_fields(const struct lx_schema *schema, const char *format)
+{
+	int64_t low, high;
+	char yaml[500];
+
+	for (const struct lx_field *f = schema->field; f->key; f++) {
+		if (f->type != LX_FIELD_INT || f->command)
+			continue;
+		lx_field_range(f, &low, &high);
+		low = low < 0 ? 0 : low;
+		low = low + 2 < high ? low + 2 : high;
+		snprintf(yaml, sizeof(yaml), format, f->key, (long long)low);
+		check_inverse(yaml, f->key, low);
+	}
+}
+
+static void test_each_setting(void **state)
+{
+	start("");
+	check_settings(lx_conf_ni_settings(), NI "    tunables: {%s: %lld}\n");
+	check_settings(lx_conf_lnd_settings(LX_NET_TCP), NI "    lnd tunables: {%s: %lld}\n");
+	check_fields(&lx_ctl_route_schema,
+		     NI "route:\n- {net: tcp9, gateway: 10.0.0.3@tcp1, %s: %lld}\n");
+	check_fields(&lx_ctl_buffers_schema, "routing: {enable: 1}\nbuffers: {%s: %lld}\n");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_round_trip),
+		TEST(test_each_setting),
 		TEST(test_failed_export),
 		TEST(test_full_export_is_importable),
 		TEST(test_import_peers),
