@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/grow.h"
 #include "../../user/base/integer.h"
 #include "../../user/conf/cpt.h"
 #include "../../user/conf/rails.h"
@@ -167,29 +168,20 @@ int lx_args_take(struct lx_session *s, const struct lx_args *a, const struct lx_
 
 /* ---- lists ----------------------------------------------------------------------------- */
 
-static int resolve_one(const char *text, struct lx_nid **ret_nids, size_t *ret_n)
-{
-	struct lx_nid nid, *nids;
-	int err = resolve(text, &nid);
-
-	if (err)
-		return err;
-	nids = malloc(sizeof(*nids));
-	if (!nids)
-		return -ENOMEM;
-	*nids = nid;
-	*ret_nids = nids;
-	*ret_n = 1;
-	return 0;
-}
-
 int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct lx_nid **ret_nids,
 		size_t *ret_n)
 {
 	int err = lx_nid_expand(text, LX_CTL_NIDS_MAX, ret_nids, ret_n);
+	struct lx_nid nid;
 
-	if (err == -EINVAL)
-		err = resolve_one(text, ret_nids, ret_n);
+	if (err == -EINVAL && !resolve(text, &nid)) {
+		*ret_nids = malloc(sizeof(nid));
+		if (!*ret_nids)
+			return lx_session_fail(s, -ENOMEM, "out of memory");
+		**ret_nids = nid;
+		*ret_n = 1;
+		return 0;
+	}
 	if (err == -E2BIG)
 		return lx_session_fail(s, -EINVAL, "%s \"%s\": more than %u NIDs", name, text,
 				       LX_CTL_NIDS_MAX);
@@ -199,6 +191,29 @@ int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct
 				       "10.0.0.[1-4]@tcp, ...)",
 				       name, text);
 	return 0;
+}
+
+int lx_args_nids(struct lx_session *s, const struct lx_args *a, const char *name,
+		 struct lx_nid **ret_nids, size_t *ret_n)
+{
+	int err = 0;
+
+	*ret_nids = NULL;
+	*ret_n = 0;
+	for (int i = 0; !err && i < a->n_rest; i++) {
+		struct lx_nid *some LX_AUTO_FREE = NULL, *one;
+		size_t n = 0;
+
+		err = lx_arg_nids(s, a->rest[i], name, &some, &n);
+		for (size_t j = 0; !err && j < n; j++) {
+			one = lx_grow(ret_nids, ret_n, sizeof(*one));
+			if (one)
+				*one = some[j];
+			else
+				err = lx_session_fail(s, -ENOMEM, "out of memory");
+		}
+	}
+	return err;
 }
 
 int lx_arg_cpt(struct lx_session *s, const char *text)

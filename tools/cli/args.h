@@ -132,6 +132,10 @@ int lx_args_take(struct lx_session *s, const struct lx_args *a, const struct lx_
 int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct lx_nid **ret_nids,
 		size_t *ret_n);
 
+/* Those of all words without a keyword; there may be none. -EINVAL. */
+int lx_args_nids(struct lx_session *s, const struct lx_args *a, const char *name,
+		 struct lx_nid **ret_nids, size_t *ret_n);
+
 /* Checks a list of CPU partitions, "[0,2-3]" or "0"; it has no effect here. -EINVAL. */
 int lx_arg_cpt(struct lx_session *s, const char *text);
 

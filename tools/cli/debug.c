@@ -24,7 +24,7 @@ static int recovery(struct lx_session *s, const struct lx_args *a)
 
 	if (of_peers == !!a->v[LX_ARG_LOCAL])
 		return lx_session_fail(s, -EINVAL, "give --local or --peer");
-	err = lx_request_show(s, LX_CTL_RECOVERY, &(struct lx_args){ 0 }, LX_LEVEL_OWN, &list);
+	err = lx_request_show_all(s, LX_CTL_RECOVERY, LX_LEVEL_OWN, &list);
 	if (err)
 		return err;
 	map = json_object();
@@ -35,14 +35,7 @@ static int recovery(struct lx_session *s, const struct lx_args *a)
 		snprintf(key, sizeof(key), "nid-%zu", json_object_size(map));
 		json_object_set(map, key, json_object_get(one, "nid"));
 	}
-	if (json_object_size(map)) {
-		json_t *all =
-			json_pack("{sO}", of_peers ? "Peer NI recovery" : "Local NI recovery", map);
-
-		lx_print_yaml(stdout, all, &lx_layout_wide);
-		json_decref(all);
-	}
-	json_decref(map);
+	lx_lnetctl_print(of_peers ? "Peer NI recovery" : "Local NI recovery", map, &lx_layout_wide);
 	json_decref(list);
 	return 0;
 }

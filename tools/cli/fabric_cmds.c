@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
-#include "../../user/base/grow.h"
 #include "../../user/selftest/wire.h"
 #include "fabric.h"
 #include "fabric_load.h"
@@ -419,31 +418,6 @@ static int report(struct lx_session *s, const struct lx_args *a, struct lx_fabri
 	return r;
 }
 
-static int targets(struct lx_session *s, const struct lx_args *a, struct lx_nid **ret_nids,
-		   size_t *ret_n)
-{
-	struct lx_nid *all = NULL;
-	size_t n = 0;
-	int err = 0;
-
-	for (int i = 0; !err && i < a->n_rest; i++) {
-		struct lx_nid *some LX_AUTO_FREE = NULL, *one;
-		size_t n_some = 0;
-
-		err = lx_arg_nids(s, a->rest[i], "NID", &some, &n_some);
-		for (size_t j = 0; !err && j < n_some; j++) {
-			one = lx_grow(&all, &n, sizeof(*all));
-			if (one)
-				*one = some[j];
-			else
-				err = lx_session_fail(s, -ENOMEM, "out of memory");
-		}
-	}
-	*ret_nids = all;
-	*ret_n = n;
-	return err;
-}
-
 static int measure(struct lx_fabric *f, int64_t slow)
 {
 	if (!f->stopped)
@@ -519,7 +493,7 @@ static int check(struct lx_session *s, const struct lx_args *a)
 	if (!err)
 		err = parse_load(s, a, &load, &low);
 	if (!err)
-		err = targets(s, a, &nids, &n);
+		err = lx_args_nids(s, a, "NID", &nids, &n);
 	if (!err)
 		err = wants_load(s, a->v[LX_ARG_BANDWIDTH], &loads);
 	if (err)

@@ -317,21 +317,18 @@ static json_t *fault_row(const json_t *row, bool delay)
 
 static int show(struct lx_session *s, bool delay)
 {
-	json_t *list, *rows = json_array(), *map, *row;
+	json_t *list, *rows, *row;
 	size_t i;
 	int err = rules_of(s, delay, &list);
 
-	if (!err) {
-		json_array_foreach (list, i, row)
-			json_array_append_new(rows, fault_row(row, delay));
-		json_decref(list);
-	}
-	map = json_pack("{sO}", "fault", rows);
-	if (json_array_size(rows))
-		lx_print_yaml(stdout, map, &lx_layout_wide);
-	json_decref(map);
-	json_decref(rows);
-	return err;
+	if (err)
+		return err;
+	rows = json_array();
+	json_array_foreach (list, i, row)
+		json_array_append_new(rows, fault_row(row, delay));
+	json_decref(list);
+	lx_lnetctl_print("fault", rows, &lx_layout_wide);
+	return 0;
 }
 
 #define GRAMMAR(kind, is_delay)                                                                    \

@@ -121,37 +121,22 @@ static void tell(const struct lx_session *s, const struct lx_nid *nid, json_t *l
 	json_array_append_new(list, entry);
 }
 
-static int check_nids(struct lx_session *s, const struct lx_args *a)
-{
-	int err = a->n_rest ? 0 : lx_session_fail(s, -EINVAL, "give one or more NIDs");
-
-	for (int i = 0; !err && i < a->n_rest; i++) {
-		struct lx_nid *nids LX_AUTO_FREE = NULL;
-		size_t n;
-
-		err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
-	}
-	return err;
-}
-
 /* Bans or unbans the NIDs of all words, of which none may have a mistake. */
 static int ban_words(struct lx_session *s, const struct lx_args *a, enum lx_ctl_verb verb,
 		     json_t *list)
 {
-	int err = check_nids(s, a);
+	struct lx_nid *nids LX_AUTO_FREE = NULL;
+	size_t n;
+	int err = lx_args_nids(s, a, "nid", &nids, &n);
 
-	for (int i = 0; !err && i < a->n_rest; i++) {
-		struct lx_nid *nids LX_AUTO_FREE = NULL;
-		size_t n = 0;
+	if (!err && !n)
+		err = lx_session_fail(s, -EINVAL, "give one or more NIDs");
+	for (size_t i = 0; !err && i < n; i++) {
+		struct lx_ctl_ban req = { .nid = nids[i] };
 
-		err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
-		for (size_t j = 0; !err && j < n; j++) {
-			struct lx_ctl_ban req = { .nid = nids[j] };
-
-			err = lx_session_do(s, verb, LX_CTL_BAN, &req);
-			if (!err)
-				tell(s, &nids[j], list);
-		}
+		err = lx_session_do(s, verb, LX_CTL_BAN, &req);
+		if (!err)
+			tell(s, &nids[i], list);
 	}
 	return err;
 }

@@ -7,6 +7,7 @@
 #ifndef LX_TOOLS_LNETCTL_H
 #define LX_TOOLS_LNETCTL_H
 
+#include "print.h"
 #include "requests.h"
 
 enum lx_option_kind {
@@ -57,6 +58,9 @@ extern const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[], lx_lnetctl_debug_cmds
 
 /* Of shows without options in the reference: "-v" of any level, and others are ignored. */
 extern const struct lx_option lx_lnetctl_show_options[];
+
+/* Prints "key: value" unless it is empty; takes the reference to @value. */
+void lx_lnetctl_print(const char *key, json_t *value, const struct lx_layout *layout);
 
 /* Fills in the tables derived from others ("set"); call it first. */
 void lx_lnetctl_cmds_init(void);

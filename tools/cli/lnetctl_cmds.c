@@ -32,8 +32,7 @@ static unsigned int level_of(const struct lx_args *a)
 	return level < LX_LEVEL_MAX ? level : LX_LEVEL_MAX;
 }
 
-/* Prints "key: value" unless empty; takes the reference to value. */
-static void print(const char *key, json_t *value, const struct lx_layout *layout)
+void lx_lnetctl_print(const char *key, json_t *value, const struct lx_layout *layout)
 {
 	json_t *map = json_pack("{so}", key, value);
 
@@ -42,29 +41,34 @@ static void print(const char *key, json_t *value, const struct lx_layout *layout
 	json_decref(map);
 }
 
-static int show_net(struct lx_session *s, const struct lx_args *a)
+static int show_rows(struct lx_session *s, const struct lx_args *a, unsigned int object)
 {
 	json_t *list;
-	int err = lx_request_show(s, LX_CTL_NET, a, level_of(a), &list);
+	int err = lx_request_show(s, object, a, level_of(a), &list);
 
-	if (!err && !json_array_size(list)) {
+	if (!err && object == LX_CTL_NET && !json_array_size(list)) {
 		json_decref(list);
 		return lx_session_fail(s, -ENOENT, "there is no NI on net %s",
 				       a->v[LX_ARG_NET] ? a->v[LX_ARG_NET] : "?");
 	}
 	if (!err)
-		print(lx_ctl_nets.yaml, list, &lx_layout_wide);
+		lx_lnetctl_print(lx_ctl_object_name(object), list, &lx_layout_wide);
 	return err;
+}
+
+static int show_net(struct lx_session *s, const struct lx_args *a)
+{
+	return show_rows(s, a, LX_CTL_NET);
 }
 
 static int show_route(struct lx_session *s, const struct lx_args *a)
 {
-	json_t *list;
-	int err = lx_request_show(s, LX_CTL_ROUTE, a, level_of(a), &list);
+	return show_rows(s, a, LX_CTL_ROUTE);
+}
 
-	if (!err)
-		print(lx_ctl_routes.yaml, list, &lx_layout_wide);
-	return err;
+static int show_peer(struct lx_session *s, const struct lx_args *a)
+{
+	return show_rows(s, a, LX_CTL_PEER);
 }
 
 static int show_routing(struct lx_session *s, const struct lx_args *a)
@@ -79,16 +83,6 @@ static int show_routing(struct lx_session *s, const struct lx_args *a)
 	return 0;
 }
 
-static int show_peer(struct lx_session *s, const struct lx_args *a)
-{
-	json_t *list;
-	int err = lx_request_show(s, LX_CTL_PEER, a, level_of(a), &list);
-
-	if (!err)
-		print(lx_ctl_peers.yaml, list, &lx_layout_wide);
-	return err;
-}
-
 static int list_peers(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *list, *names, *group;
@@ -101,7 +95,7 @@ static int list_peers(struct lx_session *s, const struct lx_args *a)
 	json_array_foreach (list, i, group)
 		json_array_append_new(
 			names, json_pack("{sO}", "nid", json_object_get(group, "primary nid")));
-	print("peer list", names, &lx_layout_wide);
+	lx_lnetctl_print("peer list", names, &lx_layout_wide);
 	json_decref(list);
 	return 0;
 }
@@ -112,7 +106,7 @@ static int show_stats(struct lx_session *s, const struct lx_args *a)
 	int err = lx_request_stats(s, 0, &map);
 
 	if (!err)
-		print(lx_ctl_stats.yaml, map, &lx_layout_four);
+		lx_lnetctl_print(lx_ctl_stats.yaml, map, &lx_layout_four);
 	return err;
 }
 
@@ -122,32 +116,28 @@ static int show_global(struct lx_session *s, const struct lx_args *a)
 	int err = lx_request_globals(s, &map);
 
 	if (!err)
-		print("global", map, &lx_layout_four);
+		lx_lnetctl_print("global", map, &lx_layout_four);
 	return err;
 }
 
 /* There is only one CPU partition here. */
 static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
 {
-	json_t *list = json_array();
-	int err = 0;
+	struct lx_nid *nids LX_AUTO_FREE = NULL;
+	json_t *list;
+	size_t n;
+	int err = lx_args_nids(s, a, "nid", &nids, &n);
 
-	for (int i = 0; !err && i < a->n_rest; i++) {
-		struct lx_nid *nids LX_AUTO_FREE = NULL;
-		size_t n = 0;
-
-		err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
-		for (size_t j = 0; !err && j < n; j++)
-			json_array_append_new(
-				list, json_pack("{ss, si}", "nid", lx_nid_str(&nids[j]), "cpt", 0));
-	}
-	if (!err && !a->n_rest)
+	if (!err && !n)
 		err = lx_session_fail(s, -EINVAL, "give a NID");
 	if (err)
-		json_decref(list);
-	else
-		print("cpt-of-nid", list, &lx_layout_narrow);
-	return err;
+		return err;
+	list = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(
+			list, json_pack("{ss, si}", "nid", lx_nid_str(&nids[i]), "cpt", 0));
+	lx_lnetctl_print("cpt-of-nid", list, &lx_layout_narrow);
+	return 0;
 }
 
 /* What o2iblnd listens on, in RDMA CM's form: port space and port. */
@@ -165,7 +155,7 @@ static int service_id(struct lx_session *s, const struct lx_args *a)
 			 RDMA_PORT_SPACE_TCP << 16 | lx_json_number(row, "value"));
 	json_decref(row);
 	if (*text) {
-		print("service_id", json_pack("{ss}", "value", text), &lx_layout_four);
+		lx_lnetctl_print("service_id", json_pack("{ss}", "value", text), &lx_layout_four);
 		return 0;
 	}
 	fprintf(stderr, "error:\n    msg: \"no service id: %s\"\n",
@@ -243,7 +233,8 @@ static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 	int err = lx_request_probe_each(s, a, probe_one, &p);
 
 	if (!err) {
-		print(discover ? "discover" : "ping", json_incref(p.answers), &lx_layout_narrow);
+		lx_lnetctl_print(discover ? "discover" : "ping", json_incref(p.answers),
+				 &lx_layout_narrow);
 		print_failures(&p);
 		if (json_array_size(p.failed))
 			err = TOLD(STATUS_PROBE_FAILED);
@@ -345,7 +336,7 @@ static void output(const char *key, json_t *value, void *arg)
 		layout = &lx_layout_wide;
 	else if (!strcmp(key, "ping") || !strcmp(key, "discover"))
 		layout = &lx_layout_narrow;
-	print(key, value, layout);
+	lx_lnetctl_print(key, value, layout);
 }
 
 static int import(struct lx_session *s, const struct lx_args *a)

@@ -444,8 +444,7 @@ static const struct lx_command conn_commands[] = {
 	END
 };
 static const struct lx_command disconnect_commands[] = {
-	{ "disconnect", disconnect, all_keyword, "[NID]",
-	  .help = "close connections to a peer, or all" },
+	{ "disconnect", disconnect, all_keyword, "[NID]", .help = "the same as \"conn del\"" },
 	END
 };
 
@@ -523,7 +522,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "monitor", monitor_commands, "changes as they happen", LX_CTL_DAEMON },
 	{ "import", import_commands, "configure from YAML", LX_CTL_DAEMON },
 	{ "export", export_commands, "the configuration as YAML", LX_CTL_DAEMON },
-	{ "disconnect", disconnect_commands, "close connections", LX_CTL_DAEMON },
+	{ "disconnect", disconnect_commands, "the same as \"conn del\"", LX_CTL_DAEMON },
 	{ "guard", lx_guard_commands, "who may connect, and who is banned", LX_CTL_GUARD },
 	{ "bpf", lx_bpf_commands, "programs in the kernel", LX_CTL_BPF },
 	{ "stream", lx_stream_commands, "connections whose messages the kernel forwards",

@@ -96,16 +96,12 @@ static int ctl_del(struct lx_session *s, const struct lx_args *a)
 
 static int ctl_show(struct lx_session *s, const struct lx_args *a)
 {
-	json_t *list, *map;
+	json_t *list;
 	int err = lx_request_show(s, LX_CTL_UDSP, a, 0, &list);
 
-	if (err)
-		return err;
-	map = json_pack("{so}", lx_ctl_udsps.yaml, list);
-	if (json_array_size(list))
-		lx_print_yaml(stdout, map, &lx_layout_four);
-	json_decref(map);
-	return 0;
+	if (!err)
+		lx_lnetctl_print(lx_ctl_udsps.yaml, list, &lx_layout_four);
+	return err;
 }
 
 /* One of the reference's errnos is positive. */
