@@ -3,6 +3,8 @@
  * Shell completion of lnetx and lnetctl, and completeness of the manual pages: both follow
  * the programs' own tables.
  */
+#include <ctype.h>
+
 #include <internal/ctl.h>
 
 #include "../../user/conf/global.h"
@@ -166,6 +168,47 @@ static void test_completion_breaks(void **state)
 	}
 }
 
+static bool is_letter(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = text; (p = strstr(p, word)); p += len) {
+		if ((p == text || !is_letter(p[-1])) && !is_letter(p[len]))
+			return true;
+	}
+	return false;
+}
+
+/* Help names a keyword if completion offers it: all but other spellings. */
+static void test_help_and_completion_agree(void **state)
+{
+	char *list = output_of("lnetx --list-commands"), *save, *save_word, *help, *word;
+
+	for (char *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		const char *object = strtok_r(line, " ", &save_word);
+		const char *verb = strtok_r(NULL, " ", &save_word), *offered;
+		bool verbless = !strcmp(verb, "-");
+		char words[100];
+
+		verb = verbless ? object : verb;
+		snprintf(words, sizeof(words), "lnetx help %s %s", object, verb);
+		help = output_of(words);
+		snprintf(words, sizeof(words), "%s %s \"\"", object, verbless ? "" : verb);
+		offered = complete("_lnetx", words, verbless ? 2 : 3);
+		while ((word = strtok_r(NULL, " ", &save_word))) {
+			if (has_word(strchr(help, ' '), word) != has_word(offered, word))
+				fail_msg("%s: help or completion lacks %s", words, word);
+		}
+		free(help);
+	}
+	free(list);
+}
+
 /* Each word of the output must occur in the file. */
 static void documented(const char *line, const char *path)
 {
@@ -229,6 +272,7 @@ int main(int argc, char **argv)
 		TEST(test_completion),
 		TEST(test_completion_knows),
 		TEST(test_completion_breaks),
+		TEST(test_help_and_completion_agree),
 		TEST(test_manual),
 		TEST(test_table),
 	};
