@@ -369,8 +369,7 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
 
 	if (getifaddrs(&list))
 		return -errno;
-	for_each_ifaddr(ifa, list)
-	{
+	for_each_ifaddr (ifa, list) {
 		if (strcmp(ifa->ifa_name, name))
 			continue;
 		found = true;
@@ -417,8 +416,7 @@ int lx_netif_first(int family, const char *name, struct lx_netif *ret_netif)
 
 	if (getifaddrs(&list))
 		return -errno;
-	for_each_ifaddr(ifa, list)
-	{
+	for_each_ifaddr (ifa, list) {
 		wanted = name ? !strcmp(ifa->ifa_name, name)
 			      : (ifa->ifa_flags & (IFF_UP | IFF_LOOPBACK)) == IFF_UP;
 		if (!wanted || rank(ifa->ifa_addr) < RANK_GLOBAL ||
@@ -453,8 +451,7 @@ int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped)
 
 	if (getifaddrs(&list))
 		return -errno;
-	for_each_ifaddr(ifa, list)
-	{
+	for_each_ifaddr (ifa, list) {
 		if (!ifa->ifa_addr || ifa->ifa_addr->sa_family != AF_PACKET || !ifa->ifa_data ||
 		    strcmp(ifa->ifa_name, name))
 			continue;
@@ -473,8 +470,7 @@ int lx_netif_addrs(struct lx_netif **ret_list, size_t *ret_n)
 
 	if (getifaddrs(&ifaddrs))
 		return -errno;
-	for_each_ifaddr(ifa, ifaddrs)
-	{
+	for_each_ifaddr (ifa, ifaddrs) {
 		if (!rank(ifa->ifa_addr))
 			continue;
 		netif = lx_grow(&list, &n, sizeof(*netif));
