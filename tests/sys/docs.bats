@@ -82,9 +82,10 @@ bad.md:18: a block without"
 one: 1
 ```
 ```console
-a# cat /etc/lnetx.conf; hostname; cd /etc
+a# cat /etc/lnetx.conf; hostname; cd /etc; echo "2026-01-02T03:04:05+0100 Nov  8 20:30:31"
 one: 2
 a
+2027-11-12T13:14:15+0000 Dec 18 10:11:12
 b# ip addr show eth0
 ...
     inet 10.1.0.2/24 scope ... eth0
