@@ -54,8 +54,9 @@ static void offer_choices(const struct line *l, const char *choices, const char 
 	char copy[200], *save;
 
 	snprintf(copy, sizeof(copy), "%s", choices);
-	for (char *c = strtok_r(copy, separators, &save); c; c = strtok_r(NULL, separators, &save)) {
-		if (!isupper(*c))
+	for (char *c = strtok_r(copy, separators, &save); c;
+	     c = strtok_r(NULL, separators, &save)) {
+		if (!isupper((unsigned char)*c))
 			offer(l, c);
 	}
 }

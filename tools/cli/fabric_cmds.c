@@ -532,6 +532,6 @@ static const struct lx_keyword check_keywords[] = {
 const struct lx_command lx_fabric_commands[] = {
 	{ "check", check, check_keywords, "[NIDS...]",
 	  .help =
-		"ping every path to nodes, or to all known ones, measure them, and name those at fault" },
+	  "ping every path to nodes, or to all known ones, measure them, and name those at fault" },
 	{ 0 }
 };

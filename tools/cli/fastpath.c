@@ -14,7 +14,7 @@ const struct lx_command lx_stream_commands[] = {
 const struct lx_command lx_lane_commands[] = {
 	{ "show", lx_lnetx_show,
 	  .help =
-		"per lane, which stream uses it, and its traffic; with -s the next hop's credits" },
+	  "per lane, which stream uses it, and its traffic; with -s the next hop's credits" },
 	{ 0 },
 };
 
@@ -57,6 +57,6 @@ static const struct lx_keyword trace_keywords[] = {
 const struct lx_command lx_trace_commands[] = {
 	{ "trace", trace, trace_keywords,
 	  .help =
-		"each message with its lane, or why it went to lane 0; with -j one object per line" },
+	  "each message with its lane, or why it went to lane 0; with -j one object per line" },
 	{ 0 },
 };

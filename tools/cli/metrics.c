@@ -444,7 +444,7 @@ static const struct lx_keyword metrics_keywords[] = {
 const struct lx_command lx_metrics_commands[] = {
 	{ "metrics", metrics, metrics_keywords,
 	  .help =
-		"state and counters for Prometheus and node_exporter; \"peers\": of each peer, too; "
+	  "state and counters for Prometheus and node_exporter; \"peers\": of each peer, too; "
 	  "\"openmetrics\": in that format" },
 	{ 0 }
 };
