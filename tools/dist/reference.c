@@ -33,6 +33,7 @@ static const char *const pages[] = {
 	"docs/metrics.md",
 	"tools/dist/man/lnetctl.8.rst",
 	"tools/dist/man/lnetx-tunables.7.rst",
+	"tools/dist/man/lnetx.conf.5.rst",
 	"tools/dist/man/lnetx.8.rst",
 };
 
@@ -346,6 +347,55 @@ static void print_requests(FILE *out, const char *name)
 	print_arguments(out, show);
 }
 
+/* ---- keys of files ----------------------------------------------------------------- */
+
+static void print_settings(FILE *out, const struct lx_conf_ni_setting *s)
+{
+	for (const char *sep = "Keys: "; s->name; s++, sep = ", ")
+		fprintf(out, "%s%s (%d..%d)", sep, s->name, s->min, s->max);
+}
+
+static void print_schema(FILE *out, const char *name)
+{
+	static const struct lx_schema *const schemas[] = { &lx_ctl_route_schema,
+							   &lx_ctl_buffers_schema,
+							   &lx_ctl_selftest_schema };
+	const char *sep = "Keys: ";
+
+	for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++) {
+		if (strcmp(schemas[i]->name, name))
+			continue;
+		for (const struct lx_field *f = schemas[i]->field; f->key; f++) {
+			if (f->command)
+				continue;
+			fprintf(out, "%s%s", sep, f->key);
+			print_limits(out, f);
+			sep = ", ";
+		}
+		return;
+	}
+	complain("schemas", "none for ", name);
+}
+
+/* @name: of a schema; ni: settings of every NI; or a net type: settings of its NIs */
+static void print_keys(FILE *out, const char *name)
+{
+	struct text t = { 0 };
+
+	begin(&t);
+	if (!strcmp(name, "ni"))
+		print_settings(t.file, lx_conf_ni_settings());
+	else if (!strcmp(name, "tcp"))
+		print_settings(t.file, lx_conf_lnd_settings(LX_NET_TCP));
+	else if (!strcmp(name, "o2ib"))
+		print_settings(t.file, lx_conf_lnd_settings(LX_NET_O2IB));
+	else
+		print_schema(t.file, name);
+	end(&t);
+	print_lines(out, t.text);
+	free(t.text);
+}
+
 /* ---- pages ------------------------------------------------------------------------- */
 
 static const struct {
@@ -355,7 +405,7 @@ static const struct {
 } parts[] = {
 	{ "lnetx", print_lnetx, true },	       { "lnetctl", print_lnetctl, false },
 	{ "tunables", print_tunables, true },  { "metrics", print_metrics, false },
-	{ "requests", print_requests, false },
+	{ "requests", print_requests, false }, { "keys", print_keys, true },
 };
 
 /* @words: "metrics", "lnetx conn disconnect" */
