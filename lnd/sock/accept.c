@@ -270,12 +270,12 @@ static void request_ready(struct lx_sock_conn *conn, int events)
 			return;
 		}
 		r = lx_sock_conn_read(conn, need);
-		if (r <= 0) {
-			if (r < 0)
-				refuse(conn, -EPROTO,
-				       "closed before its acceptor request was complete");
+		if (r < 0 && conn->rx.have)
+			refuse(conn, -EPROTO, "closed before its acceptor request was complete");
+		else if (r < 0) /* it only looked whether the port is open */
+			lx_sock_conn_close(conn, -EPROTO, LX_HSTATUS_LOCAL_ERROR);
+		if (r <= 0)
 			return;
-		}
 		conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_SOCK_SECOND;
 	}
 }

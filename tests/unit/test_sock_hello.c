@@ -168,6 +168,18 @@ static void test_silent(void **state)
 	sleep(2); /* the log is rate-limited */
 }
 
+/* "lnetx doctor" and monitoring systems look whether the port is open: no reason for a warning. */
+static void test_port_probe(void **state)
+{
+	int good;
+
+	for (int i = 0; i < 20; i++)
+		close(dial(LOW_IP));
+	good = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
+	assert_int_equal(warnings(), 0);
+	close(good);
+}
+
 /* More than a listener allows: the oldest are closed, the newest is served. */
 static void test_half_open_limit(void **state)
 {
@@ -495,6 +507,7 @@ int main(void)
 		TEST(test_request_other_order),
 		TEST(test_request_bad),
 		TEST(test_silent),
+		TEST(test_port_probe),
 		TEST(test_half_open_limit),
 		TEST(test_hello_bad),
 		TEST(test_hello_ips),
