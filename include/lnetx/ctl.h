@@ -17,7 +17,7 @@
  *	if (more < 0)
  *		fprintf(stderr, "%s\n", lx_ctl_why(ctl)->text);
  *
- * What each object and verb takes and shows: docs/library.md, installed in
+ * The arguments and rows of each object and verb: docs/library.md, installed in
  * share/doc/lnetx. Rules of LNet, and the reference for keys and errno values: control.md.
  *
  * Threads. A handle is for one thread at a time; the caller serialises. Different handles

@@ -426,7 +426,7 @@ enum lx_conn_fit lx_proto_conn_fit(unsigned int version, uint32_t ctype, bool no
 /* ---- zero-copy cookies (8) --------------------------------------------------------- */
 
 /*
- * What a waiting NOOP holds, as (cookie[0], cookie[1]), and how it grows (8.2):
+ * The content of a waiting NOOP, as (cookie[0], cookie[1]), and how it grows (8.2):
  *
  *	            any real c            c close to it          c = lo - 1 or hi + 1
  *	(0, 1) ping ----------> (0, c) one ---------> (hi, lo) pair ------> (lo, hi) range

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a client of lxload sends next: PUT or GET, where to, and its number; pure. */
+/* The next message of a client of lxload: PUT or GET, where to, and its number; pure. */
 #ifndef LX_BENCH_TURN_H
 #define LX_BENCH_TURN_H
 

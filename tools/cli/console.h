@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the console of LNet selftest remembers between commands of "lst", as one JSON value: pure
+ * The memory of the console of LNet selftest between commands of "lst", as one JSON value: pure
  * functions. The file that keeps it is in console_file.c, requests are in trans.c.
  *
  *	{ "name", "key", "console", "stamp", "timeout", "used",	of the session; used: last, s
@@ -57,7 +57,7 @@ json_t *lx_console_active(const json_t *console, const json_t *nids);
 void lx_console_heard(json_t *console, const char *nid, enum lx_console_state state,
 		      int64_t timeout, int64_t now);
 
-/* Whose session a node has, by its answer to a debug request (lx_ctl_answers). */
+/* The owner of a node's session, by its answer to a debug request (lx_ctl_answers). */
 enum lx_console_state lx_console_judge(const json_t *console, const json_t *answer);
 
 /* How many of @nids (NULL: none) are in each state. */

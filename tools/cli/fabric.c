@@ -127,7 +127,7 @@ static int add_node(struct lx_fabric *f, const struct lx_nid *nid)
 	return 0;
 }
 
-/* What came from a peer, by any of its NIs. */
+/* Messages from a peer, by any of its NIs. */
 static json_int_t received(const json_t *peer)
 {
 	json_int_t n = 0;
@@ -516,7 +516,7 @@ static int ping_all(struct lx_fabric *f)
 }
 
 /*
- * What happened once may have been anything: a busy moment, a connection that broke. A node without
+ * A single failure may have been anything: a busy moment, a connection that broke. A node without
  * a rail of ours was pinged GIVE_UP times already.
  */
 static int ping_suspects(struct lx_fabric *f)

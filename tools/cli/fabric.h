@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a fabric check is about: nodes and the rails to them, found out from lnetxd, pinged one
+ * The subject of a fabric check: nodes and the rails to them, found out from lnetxd, pinged one
  * after the other. The command is in fabric_cmds.c.
  */
 #ifndef LX_TOOLS_FABRIC_H

@@ -20,7 +20,7 @@
 #define SMALL 8 /* nodes whose bandwidths are shown as figures */
 #define MIB (1024.0 * 1024.0)
 
-/* What is reported. */
+/* The report. */
 struct result {
 	struct lx_fabric *f;
 	struct lx_fabric_load *load; /* NULL: not asked for */
@@ -302,7 +302,7 @@ static void print_asymmetric(const struct lx_fabric *f)
 	}
 }
 
-/* Who never answered, apart: it may be long gone, or not there yet. */
+/* Nodes that never answered, apart: they may be long gone, or not there yet. */
 static void print_silent(const struct lx_fabric *f)
 {
 	json_t *row;

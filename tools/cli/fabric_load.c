@@ -454,7 +454,7 @@ static int run_slice(struct load *l, const struct lx_bandwidth_pair *pair, size_
 		measure(l, &s.client);
 		for (size_t i = 0; !l->f->stopped && i < s.client.n; i++)
 			take_result(l, &s, i);
-		/* What is under way must take nothing from the next pairs. */
+		/* Requests under way must take nothing from the next pairs. */
 		lx_trans_drain(&s.client, l->f->stopped ? 0 : DRAIN_S);
 		note_all(l, &s);
 	}
@@ -485,7 +485,7 @@ static bool is_suspect(const struct lx_bandwidth *b, size_t from, size_t to)
 	return lx_bandwidth_at(b, from, to)->state >= LX_BANDWIDTH_LOW;
 }
 
-/* What seems low, or failed, is measured a second time, alone. That counts. */
+/* Measures pairs that seem low, or failed, a second time, alone. That counts. */
 static int run_suspects(struct load *l)
 {
 	struct lx_bandwidth_pair suspect[SUSPECTS_MAX];

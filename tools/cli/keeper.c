@@ -39,7 +39,7 @@ static bool is_mine(const struct lx_console_file *f, pid_t self)
 	return lx_json_int(f->console, "keeper") == self;
 }
 
-/* What the nodes said; one with another session than ours does not have ours any more. */
+/* Notes the nodes' answers. A node with another session has lost ours. */
 static void note(struct lx_console_file *f, const struct lx_trans *t)
 {
 	lx_trans_for_each (one, t) {

@@ -140,7 +140,7 @@ static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
 	return 0;
 }
 
-/* What o2iblnd listens on, in RDMA CM's form: port space and port. */
+/* The service that o2iblnd listens on, in RDMA CM's form: port space and port. */
 static int service_id(struct lx_session *s, const struct lx_args *a)
 {
 	const struct lx_args which = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the verbs of "lst" share; see the header. */
+/* Shared by the verbs of "lst"; see the header. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the verbs of "lst" share: their words, the session between commands, errors in the words of
+ * Shared by the verbs of "lst": their words, the session between commands, errors in the words of
  * the reference, exit statuses. Verbs are in lst_session.c, lst_group.c, lst_batch.c, lst_test.c
  * and lst_stat.c.
  */

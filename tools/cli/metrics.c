@@ -257,7 +257,7 @@ static void add_row(FILE *f, const struct lx_metric_source *src, const struct lx
 	}
 }
 
-/* What is asked for, and where it goes. */
+/* The form that is asked for, and where it goes. */
 struct output {
 	FILE *file;
 	bool peers, openmetrics;

@@ -246,7 +246,7 @@ int lx_request_net_del(struct lx_session *s, const struct lx_args *a)
 	return lx_request_del_ni(s, &ni);
 }
 
-/* What "net set" sets, in this order. */
+/* The settings of "net set", in this order. */
 static const struct ni_choice {
 	enum lx_arg_id id;
 	const char *name;

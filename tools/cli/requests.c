@@ -447,7 +447,7 @@ static json_t *buffer_totals(const json_t *info)
 	return totals;
 }
 
-/* What is no pool goes from @info into the result; how far a change is, is no configuration. */
+/* Moves all but the pools from @info into the result. A backup has no progress of a change. */
 static json_t *take_enable(json_t *info, bool backup)
 {
 	json_t *enable = json_object(), *value;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What commands do, independent of grammar and output. Each returns 0 or a negative errno,
+ * The work of commands, independent of grammar and output. Each returns 0 or a negative errno,
  * with the reason recorded in the session.
  */
 #ifndef LX_TOOLS_REQUESTS_H

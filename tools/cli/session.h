@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a command talks to: an lnetxd, by way of liblnetxctl. Keeps the last error as errno
+ * A command's connection to an lnetxd, by way of liblnetxctl. Keeps the last error as errno
  * and text, lnetxd's or the tool's own, for the command to report.
  */
 #ifndef LX_TOOLS_SESSION_H

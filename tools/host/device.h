@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What Linux has of a tcp NI: its interface and address. */
+/* Linux' side of a tcp NI: its interface and address. */
 #ifndef LX_TOOLS_DEVICE_H
 #define LX_TOOLS_DEVICE_H
 

@@ -220,7 +220,7 @@ static void check_lost(struct lx_doctor *d)
 		check_reach(d, &d->lost[i], port);
 }
 
-/* Who sees only a time-out, and cannot know why. */
+/* These nodes see only a time-out, and cannot know why. */
 static void check_refused(struct lx_doctor *d, const json_t *counters)
 {
 	json_int_t n = lx_json_int(counters, "refused_ports");
@@ -297,7 +297,7 @@ static void check_room(struct lx_doctor *d, const char *what, long long used, lo
 				"the table is full: %lld of %lld are in use", used, most);
 }
 
-/* What finds no place there is forwarded by lnetxd itself. */
+/* lnetxd itself forwards for connections that find no place there. */
 static void check_tables(struct lx_doctor *d, const json_t *info)
 {
 	const json_t *row;

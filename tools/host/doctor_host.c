@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What "lnetx doctor" finds in Linux: interfaces, addresses, routing rules, sysctls, the clock.
+ * Findings of "lnetx doctor" in Linux: interfaces, addresses, routing rules, sysctls, the clock.
  * Called by doctor.c.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What "lnetx doctor" has found: a list of JSON objects, each with level (problem or advice),
+ * The findings of "lnetx doctor": a list of JSON objects, each with level (problem or advice),
  * about, reason and next.
  */
 #ifndef LX_TOOLS_FINDINGS_H

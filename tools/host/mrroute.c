@@ -113,7 +113,7 @@ static int change_rule(struct setup *m, bool add, const struct lx_rtnl_rule *r)
 	return !err || err == (add ? -EEXIST : -ENOENT) ? 0 : explain(m, err, text);
 }
 
-/* What was learnt by way of another interface would still be used. */
+/* Neighbours learnt by way of another interface would still be used. */
 static int flush(struct setup *m, const struct lx_netif *netif)
 {
 	int err;
@@ -187,7 +187,7 @@ static bool is_foreign(const struct setup *m, unsigned int table, sa_family_t fa
 	return false;
 }
 
-/* What was planned is kept, for the next NI on the same interface. */
+/* Keeps the plan, for the next NI on the same interface. */
 static int want_route(struct setup *m, const struct lx_rtnl_route *r, bool *ret_changed)
 {
 	int err;

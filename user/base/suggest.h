@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What an unknown word may have been meant to be:
+ * Suggests the known word that an unknown one was meant to be:
  *
  *	struct lx_suggest s = lx_suggest("acept");
  *

@@ -4,7 +4,7 @@
  * without "--backup", and files written by admins. Called by the daemon, by
  * lx_node_new_yaml() and by the CLI's import; owns no state.
  *
- * What a mapping has is described by the schema of its object; here are the keys that need
+ * The schema of its object describes the keys of a mapping; here are the keys that need
  * more than that. Status in an export, counters and states, is ignored. All other keys are errors.
  */
 #include <errno.h>

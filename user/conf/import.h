@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a YAML file has besides configuration: its sections, for "import --show",
+ * The parts of a YAML file besides configuration: its sections, for "import --show",
  * and the commands "ping" and "discover", for "import --exec". These have the first form, once
  * or as a list, or the form in which they are printed, where an entry means its primary NID:
  *

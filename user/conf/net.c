@@ -102,7 +102,7 @@ static int cpt(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_seq(y, value, "CPT", cpt_text, arg);
 }
 
-/* What versions of the reference have as "lnd tunables", of any transport. */
+/* The "lnd tunables" of the reference's versions, of any transport. */
 #define LND_SETTINGS(X)                                                                            \
 	X("peercredits_hiw")                                                                       \
 	X("map_on_demand")                                                                         \

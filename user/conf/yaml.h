@@ -77,12 +77,12 @@ const char *lx_yaml_text(struct lx_yaml *y, const yaml_node_t *node, const char 
 int lx_yaml_int(struct lx_yaml *y, const yaml_node_t *node, const char *what, int64_t min,
 		int64_t max, int64_t *ret_value);
 
-/* What a mapping may have. */
+/* The keys of a mapping. */
 struct lx_yaml_shape {
 	const char *what; /* its name */
 	const struct lx_yaml_key *key; /* terminated by key NULL; or NULL */
 	const struct lx_schema *schema; /* fields of what is read; or NULL */
-	/* What is only ever printed, and so ignored: an object's fields; or NULL. */
+	/* Fields of an object that are only ever printed, and so ignored; or NULL. */
 	const struct lx_ctl_shown *shown;
 };
 

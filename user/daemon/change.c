@@ -86,7 +86,7 @@ static int explain_conf(struct change *c, int err, const struct lx_conf_error *w
 	return err;
 }
 
-/* What the node has from now on is set by command; without memory nothing is known of it. */
+/* Changes to the node from now on are set by command; without memory nothing is known of it. */
 static void remember(struct change *c, struct lx_facts *facts)
 {
 	struct lx_facts *read = &c->daemon->changes->read;
@@ -102,7 +102,7 @@ static void take_facts(struct change *c, struct lx_facts *ret_facts)
 			"action=\"the next reload does not log what changed\"");
 }
 
-/* What is missing comes later, but something has to come now. */
+/* Missing NIs come later, but at least one has to come now. */
 static int resolve_start(struct change *c, struct lx_conf **ret_conf, struct lx_conf_error *ret_why)
 {
 	struct lx_daemon *d = c->daemon;
@@ -458,7 +458,7 @@ static void run(uv_work_t *work)
 	struct change *c = lx_container_of(work, struct change, work);
 
 	c->error = c->kind->run(c);
-	/* What an earlier daemon left attached stays until there is a node. */
+	/* Programs that an earlier daemon left attached stay until there is a node. */
 	if (c->kind != &load)
 		lx_programs_follow(c->daemon->programs, c->node);
 }

@@ -68,7 +68,7 @@ void lx_client_dump(struct lx_client *client, struct lx_dump *dump);
 /* The answer comes later: sets @slot to the client, and to NULL if the client goes away. */
 void lx_client_wait(struct lx_client *client, struct lx_client **slot);
 
-/* Whoever waits for an answer hears that we work on it; call it every LX_CTL_ALIVE_MS. */
+/* Tells a waiting client that we work on its request; call it every LX_CTL_ALIVE_MS. */
 void lx_client_alive(struct lx_client *client);
 
 /* Its ring has new events. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a reload changes; see the header. Called by change.c, on the worker. */
+/* The changes of a reload; see the header. Called by change.c, on the worker. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -235,7 +235,7 @@ int lx_facts_learn(struct lx_facts *read, const struct lx_facts *before,
 	return t.err;
 }
 
-/* What lost its value, or is there in spite of a command; "": no command had a part in it. */
+/* For what lost its value, or is there in spite of a command; "": no command had a part. */
 static const char *by_command(const struct lx_fact *read, const struct lx_fact *before,
 			      char *buf, size_t size)
 {

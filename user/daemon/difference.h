@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a reload changes: the configuration of a running node as a list of facts, compared with
+ * The changes of a reload: the configuration of a running node as a list of facts, compared with
  * the list after the reload, and with the list as of the last time the file was read. What is not
  * as it was then, somebody has set by command.
  */
@@ -28,7 +28,7 @@ struct lx_facts {
 int lx_facts_take(struct lx_node *node, struct lx_tester *tester, struct lx_facts *ret_facts);
 void lx_facts_clear(struct lx_facts *facts);
 
-/* What is in @after and not in @before is now as read from the file, too. -ENOMEM. */
+/* Facts in @after that are not in @before count as read from the file, too. -ENOMEM. */
 int lx_facts_learn(struct lx_facts *read, const struct lx_facts *before,
 		   const struct lx_facts *after);
 

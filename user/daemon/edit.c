@@ -22,7 +22,7 @@
 
 #define say lx_edit_say
 
-/* What an error of the library means here. */
+/* The meaning of the library's errors here. */
 struct reason {
 	int err;
 	const char *text; /* NULL: the end */

@@ -4,7 +4,7 @@
  * gives the level, and the journal has the time; elsewhere a line begins with
  * the time, and the level is a key.
  *
- * What reads it may stop, and then a pipe or the journal's socket is full. Lines come from threads
+ * Its reader may stop, and then a pipe or the journal's socket is full. Lines come from threads
  * that move messages, with locks held, and must not wait for that. So they go to a buffer then,
  * which a thread of its own writes; those that find it full, too, are counted, and the log says so
  * when it is read again.
@@ -112,7 +112,7 @@ static bool append(const char *line, size_t len)
 	return true;
 }
 
-/* What is said of lines that were lost, if any; the lock must be held. Returns its length. */
+/* The line about lost lines, if any; the lock must be held. Returns its length. */
 static size_t format_lost(char line[LINE_MAX_])
 {
 	char text[160];

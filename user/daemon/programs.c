@@ -188,7 +188,7 @@ static void follow_routing(struct lx_programs *o, struct lx_node *node)
 	o->unwanted = true;
 }
 
-/* What the node may use from now on; may be NULL. */
+/* The fast path for the node from now on; may be NULL. */
 static struct lx_fastpath *usable(const struct lx_programs *o)
 {
 	if (o->next)

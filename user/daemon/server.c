@@ -267,7 +267,7 @@ static int take_lock(struct lx_server *s)
 	do {
 		if (s->lock_fd >= 0)
 			close(s->lock_fd);
-		/* Whoever may open it can lock it, and so block our next start. */
+		/* A process that may open it can lock it, and so block our next start. */
 		s->lock_fd = open(s->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 		if (s->lock_fd < 0 || fchmod(s->lock_fd, 0600) < 0)
 			return -errno;

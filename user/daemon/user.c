@@ -27,7 +27,7 @@ static const unsigned int kept[] = { CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NE
 
 #define KEPT (sizeof(kept) / sizeof(kept[0]))
 
-/* What the unit's LimitMEMLOCK is for: without CAP_IPC_LOCK zero-copy sends and RDMA need it. */
+/* As the unit's LimitMEMLOCK: without CAP_IPC_LOCK zero-copy sends and RDMA need it. */
 static void lift_limit(void)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };

@@ -130,7 +130,7 @@ struct lx_fp_run {
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
 	/*
-	 * What the next hop should have acknowledged, for how long it has not, and ACKs until then.
+	 * Bytes that the next hop should have acknowledged, the time since, and ACKs until then.
 	 */
 	uint64_t mark, mark_ns, mark_acks, looked_ns;
 	struct lx_fp_store *store; /* NULL: the lane is not stored */

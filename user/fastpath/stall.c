@@ -12,8 +12,8 @@
  * trickles in meanwhile: first the lane is stored, then the sender gets no more lanes, then its
  * connection is closed.
  *
- * What has arrived is what has without a gap, and what the next hop has is what it has
- * acknowledged. Bytes behind a hole, and ACKs that bring nothing, are no progress.
+ * Only bytes without a gap before them count as arrived, and only acknowledged ones as taken by the
+ * next hop. Bytes behind a hole, and ACKs that bring nothing, are no progress.
  */
 #include <errno.h>
 #include <sched.h>

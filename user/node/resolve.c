@@ -211,7 +211,7 @@ int lx_conf_ni_nid(const struct lx_conf_ni *ni, struct lx_nid *ret_nid)
 	return r ? r : lx_nid_from_sockaddr(ni->net, &netif.addr.sa, ret_nid);
 }
 
-/* What to do with a route from a module parameter (control.md 7.2). */
+/* Of a route from a module parameter (control.md 7.2). */
 enum fate { KEEP, ROUTER, NO_NET };
 
 static enum fate fate_of(const struct lx_conf *conf, const struct lx_conf_route *route)

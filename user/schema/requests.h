@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What can be asked of lnetxd: by it liblnetxctl sends requests, and lnetxd knows them.
+ * The requests that lnetxd knows and liblnetxctl sends.
  * The table in docs/library.md comes from it.
  */
 #ifndef LX_SCHEMA_REQUESTS_H

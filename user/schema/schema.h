@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What users see of a node, and change, by tables.
+ * Tables of all that users see of a node, and change.
  *
  * A schema lists the fields of a struct: key as users see it, type, range, when to show it, and
  * its number in messages. By it a configuration is read (user/conf), messages are written and read
@@ -111,7 +111,7 @@ int lx_field_parse(const struct lx_field *f, void *p, const char *text, char *wh
 /* "true", "off", "0", ...: whether a text is one of these, and which. */
 bool lx_field_is_truth(const char *text, bool *ret_value);
 
-/* What it may be; LX_OMIT_UNSET also allows LX_UNSET. */
+/* Its range; LX_OMIT_UNSET also allows LX_UNSET. */
 void lx_field_range(const struct lx_field *f, int64_t *ret_low, int64_t *ret_high);
 
 /* False if it has its default value. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the files of the test node share. One lock protects all of its state. */
+/* Shared by the files of the test node. One lock protects all of its state. */
 #ifndef LX_SELFTEST_PRIV_H
 #define LX_SELFTEST_PRIV_H
 
