@@ -329,7 +329,7 @@ $(B)/tests/test_schema: $(B)/tests/unit/test_schema.o \
 		$(call obj,$(addprefix tools/cli/,args.c quantity.c session.c)) $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
-# What the console of LNet selftest remembers, and computes.
+# State and computations of LNet selftest's console.
 $(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o \
 		$(call obj,$(addprefix tools/cli/,console.c quantity.c session.c trans.c tree.c)) \
 		$(B)/tests/libhelp.a $(B)/liblnetx.a

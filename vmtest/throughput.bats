@@ -165,7 +165,7 @@ cuts() {
 		"$(fastpath_sum r1 resegmented) packets resegmented" >&3
 }
 
-# What a cut of n bytes does to a packet depends on n.
+# The effect of a cut of n bytes on a packet depends on n.
 @test "cuts of 1 to 200 bytes" {
 	router 2
 	address server eth0 10.2.0.2/24

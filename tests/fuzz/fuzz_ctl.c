@@ -47,7 +47,7 @@ static void show(unsigned int n, const void *attrs, size_t len)
 	walk(&row);
 }
 
-/* What was decoded can be encoded, and decodes to the same. */
+/* A decoded message can be encoded, and decodes to the same. */
 static void write_again(const struct lx_schema *schema, const void *obj)
 {
 	static _Alignas(8) char buf[2 * LX_CTL_PACKET];

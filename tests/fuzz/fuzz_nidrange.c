@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!lx_nid_range_parse(text, &range)) {
 		lx_nid_range_format(&range, out, sizeof(out));
 		assert(strlen(out) < sizeof(out));
-		/* What is longest with "[0-255]" for "*" is too long to be parsed. */
+		/* The longest forms, with "[0-255]" for "*", are too long to be parsed. */
 		if (strlen(out) < LX_NID_RANGE_TEXT / 2)
 			assert(!lx_nid_range_parse(out, &again) &&
 			       !memcmp(&range, &again, sizeof(range)));

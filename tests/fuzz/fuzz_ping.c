@@ -20,7 +20,7 @@
 
 /* ---- the decoder -------------------------------------------------------------------- */
 
-/* What was decoded can be encoded, and decodes to the same. */
+/* A decoded message can be encoded, and decodes to the same. */
 static void encode(const struct lx_pinginfo *info)
 {
 	struct lx_pinginfo *again = NULL;

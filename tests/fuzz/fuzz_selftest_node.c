@@ -172,7 +172,7 @@ static void fill_test(struct scene *w, struct lx_lst_msg *msg)
 	msg->test.params.bulk.offset = how & 16 ? 8 : 0;
 }
 
-/* What a console or client sends, before the input changes bytes of it. */
+/* Messages of a console or client, before the input changes bytes of them. */
 static void fill(struct scene *w, struct lx_lst_msg *msg)
 {
 	uint8_t how = wire_byte(&w->in);

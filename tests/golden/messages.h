@@ -50,7 +50,7 @@ const char *messages_stray(const char *name);
 /* Describes a message like the listings next to the captures, without time and offset. */
 void message_describe(const struct message *message, char *buf, size_t size);
 
-/* What the listings add for lnet_selftest; nothing for other messages. */
+/* The listings' addition for lnet_selftest; nothing for other messages. */
 void message_describe_lst(const struct message *message, char *buf, size_t size);
 
 #endif

@@ -62,7 +62,7 @@ static int by_handle(const void *x, const void *y)
 }
 
 /*
- * What one host sent, of these types, in the order of the requests: on a stuck connection messages
+ * Messages of one host, of these types, in the order of the requests: on a stuck connection messages
  * arrive later than others.
  */
 static void load(const char *name, const char *types, const char *host1, const char *host2)

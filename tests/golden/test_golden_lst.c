@@ -190,7 +190,7 @@ static bool is_request(const struct message *m, struct lx_lst_msg *ret_msg)
 	return is_selftest(m) && portal_of(m) != LX_LST_PORTAL_DATA && decoded(m, ret_msg);
 }
 
-/* What answered a GET; NULL: not captured */
+/* The answer to a GET; NULL: not captured */
 static const struct message *reply_to(const struct message *get)
 {
 	for (unsigned int i = 0; i < p.script.all.n; i++) {

@@ -473,7 +473,7 @@ unread_log() {
 	[[ $output == *"lnetx_up 0"* ]]
 	[ $((SECONDS - began)) -lt 10 ]
 	kill -CONT "${daemon_pid[a]}"
-	# What takes long is not given up.
+	# A slow request is not given up.
 	ip -n "${NS}a" neigh replace 10.1.0.7 lladdr 02:00:00:00:00:07 dev eth0
 	began=$SECONDS
 	run ! lx a -w 3 ping 10.1.0.7@tcp timeout 6

@@ -121,13 +121,13 @@ $B $A well"
 	lx c selftest on consoles 10.9.9.9@tcp
 	check 0 $B $C
 	equal "$(left_out)" "$C does not let this node be a console; next, there: lnetx selftest on consoles $A"
-	# Nobody else: there is nothing to measure, and that is no fault.
+	# No other node: there is nothing to measure, and that is no fault.
 	lx a selftest off
 	lx b selftest off
 	run -0 --separate-stderr lx a fabric check count 1 timeout 5 slow 1000000 $B bandwidth on
 	[[ $output == *"bandwidth: no selftest answers on $A, $B; next, there: lnetx selftest on consoles $A (Lustre: modprobe lnet_selftest)"*"healthy: 1 rails of 1 nodes"* ]]
 	[[ $output != *"from each node"* ]]
-	# Nobody here uses the selftest: nobody is asked.
+	# No node here uses the selftest: none is asked.
 	before=$(no_match b)
 	check 0 $B $C
 	jq -e '.fabric | has("bandwidth") | not' <<<"$output"

@@ -215,7 +215,7 @@ piped() {
 	for net in tcp1 tcp2; do
 		ctl r1 net show -v 2 --net $net >"$DIR/$net"
 	done
-	# What came in on one net went out on the other, by type.
+	# All that came in on one net went out on the other, by type.
 	[ "$(type_of tcp1 received_stats put)" -ge "$messages" ]
 	[ "$(type_of tcp2 sent_stats put)" -ge "$messages" ]
 	[ "$(type_of tcp2 received_stats ack)" -ge "$messages" ]
@@ -292,7 +292,7 @@ ni_fastpath() {
 	ended_well
 }
 
-# What the kernel had already begun when the rule came is through.
+# Messages that the kernel had already begun when the rule came are through.
 off_the_lanes() {
 	local before
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What admins did on Lustre's own nodes, repeated on ours: commands and their output as recorded
+# Sessions of admins on Lustre's own nodes, repeated on ours: commands and output as recorded
 # in build/captures/lnetctl (tests/golden/captures/README.md). Error texts ("descr") are our
 # own; names, order, numbers and exit statuses must match. test_cli_golden compares other
 # recordings, on a fake node.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What "make install" installs: complete, usable from outside, and gone after "make uninstall".
+# "make install": complete, usable from outside, and gone after "make uninstall".
 # And that the checks of the sources find what they look for.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash

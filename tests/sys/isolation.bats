@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What the neighbours of a failing node feel: a client sends small messages to a server that goes
+# The neighbours of a failing node: a client sends small messages to a server that goes
 # silent, and pings another one on the same connection. How long exactly they wait measures
 # tools/bench/isolation; here, that nothing is lost, and nobody waits for long. See events.bash.
 # shellcheck disable=SC2030,SC2031 # each test sets its own
@@ -13,7 +13,7 @@ GIVE_UP=20
 HEALTHY=10.2.0.2@tcp2
 # Seconds; 0.13 measured, on an idle machine.
 PAUSE=5
-# What the router says of the silent server, and its tunables.
+# The router's words about the silent server, and its tunables.
 SAYS='has not acknowledged anything in time'
 TUNABLES=
 

@@ -56,7 +56,7 @@ lst() {
 	on a "$LNETX_BIN/lst" "$@" 3>&- </dev/null
 }
 
-# What is not compared: noise of netlink, entries without content, names of groups that are
+# Not compared: noise of netlink, entries without content, names of groups that are
 # missing, and what belongs to one run.
 masked() {
 	sed -E -e '/^Reader error/d; /LNET_PID_ANY/d; /batch in stopping/d; /^[0-9]+\) bad$/d' \

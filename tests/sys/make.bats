@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What you see after cloning: "make help", what the demo installs, what building prints; and for
+# First sights after cloning: "make help", what the demo installs, what building prints; and for
 # a first change, CONTRIBUTING, the format check and which failed tests run again.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash

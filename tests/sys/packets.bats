@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What watches the packets of all tests with a fast path (packets.bpf.c) finds nothing wrong with those of the
+# The watcher over all tests with a fast path (packets.bpf.c) finds nothing wrong with packets of the
 # kernel's own TCP, and finds what is wrong.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash

@@ -120,7 +120,7 @@ struct tcp {
 	__u16 window, check, urgent;
 };
 
-/* What the bytes say. */
+/* As the bytes say. */
 struct packet {
 	const unsigned char *data;
 	__u32 len, linear;
@@ -486,7 +486,7 @@ int BPF_PROG(packet_dropped, struct sk_buff___lx *skb, void *location, int reaso
 	if (!dev)
 		return 0;
 	key.netns = dev->nd_net.net->ns.inum;
-	/* What lnetxd tries its programs out with goes up to nobody. */
+	/* lnetxd's own packets, for trials of its programs, go up to no socket. */
 	if (!is_ours(key.netns) || is_own(dev, "try") || !is_tcp(skb))
 		return 0;
 	bpf_probe_read_kernel_str(r.ifname, sizeof(r.ifname), dev->name);

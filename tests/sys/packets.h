@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What packets.bpf.c tells packets.c. */
+/* Messages of packets.bpf.c to packets.c. */
 #ifndef LX_TEST_PACKETS_H
 #define LX_TEST_PACKETS_H
 
@@ -18,7 +18,7 @@ enum packet_point {
 	PACKET_POINT_COUNT
 };
 
-/* What is wrong with it. All of these hold for packets of the kernel's own TCP, GRO and veths. */
+/* The fault of a packet. All of these hold for packets of the kernel's own TCP, GRO and veths. */
 #define PACKET_CHECKS(X) \
 	X(MAC, "mac_header", "is not where the packet begins") \
 	X(NETWORK, "network_header", "is not behind the Ethernet header") \

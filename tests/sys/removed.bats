@@ -14,7 +14,7 @@ setup() {
 	link server eth0 10.2.0.1/24 r1 eth1 10.2.0.11/24
 	start_routers 1 "conns_per_peer: 4"
 	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
-	# What lnetxd sends to have its programs acknowledge something gets out without them; nobody takes it.
+	# Segments by which lnetxd has its programs acknowledge something get out without them, and are dropped.
 	WRONG_EXPECTED=('checksum is wrong, .* with mark 4c520000;')
 	DROPS_EXPECTED+=('TCP_CSUM at tcp_v[46]_rcv' 'QDISC_DROP at kfree_skb_list_reason') # clsact is removed
 	pins=$(lx r1 -j bpf status | jq -r .bpf.pins)

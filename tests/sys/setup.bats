@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What lnetctl sets up in Linux itself: routes for several interfaces on one subnet, and
+# Set up by lnetctl in Linux itself: routes for several interfaces on one subnet, and
 # settings for large systems; and what lnetx doctor finds.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
@@ -175,7 +175,7 @@ in_machine() {
 		lnetctl setup-sysctl; lnetctl setup-sysctl --dry-run
 		lnetx tunable set lnet enable_sysctl_setup 0; lnetctl setup-sysctl; values'
 	[[ $output == *"enable_sysctl_setup is 0"* ]]
-	# What is larger already stays.
+	# Larger values stay.
 	same='128 512 8192 128 512 8192'
 	sets='sysctl -w net.ipv4.neigh.default.gc_thresh1=1024'
 	[[ $(grep '^[0-9]' <<<"$output" | xargs) == "$same $same 1024 2048 8192 1024 2048 8192 $same" ]]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What a router does with packets damaged on the way, and with segments sent in a peer's name:
+# A router, packets damaged on the way, and segments sent in a peer's name:
 # nothing that TCP would not do.
 # shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0

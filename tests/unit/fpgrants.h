@@ -70,7 +70,7 @@ static void grant_lane_tick(int l)
 	}
 }
 
-/* What a lane has promised is what its streams may still send. */
+/* A lane has promised exactly the bytes that its streams may still send. */
 static void check_grants(void)
 {
 	__u32 granted[LANES] = { 0 };

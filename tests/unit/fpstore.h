@@ -146,7 +146,7 @@ static bool send_elsewhere(int l)
 	return more;
 }
 
-/* Nobody has what lacks, and so the next hop never gets anything behind. */
+/* The missing bytes are lost, so the next hop never gets anything behind them. */
 static void lane_cut(int l, __u64 from)
 {
 	if (lane[l].state != LX_LANE_STORED)

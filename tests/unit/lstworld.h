@@ -55,7 +55,7 @@ struct lst_console lst_console(const char *nid, uint64_t stamp);
 int lst_ask(const struct lst_console *c, const char *to, enum lx_lst_service service,
 	    struct lx_lst_msg *msg);
 
-/* What consoles ask; each returns the status. */
+/* Requests of consoles; each returns the status. */
 int lst_make(const struct lst_console *c, const char *to, const char *name, bool force,
 	     struct lx_lst_msg *ret_reply);
 int lst_remove(const struct lst_console *c, const char *to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What senders, links, lane 0 and next hops of scaleworld.h do, and the programs with their
+ * Senders, links, lane 0 and next hops of scaleworld.h, and the programs with their
  * packets.
  */
 #ifndef LX_TESTS_SCALENET_H

@@ -116,7 +116,7 @@ static void parts(void)
 	assert_int_equal(out.len, c - b);
 	assert_memory_equal(out.data, bytes + b, c - b);
 	assert_false(leaves(&out));
-	/* What was kept leaves in front of what completes it. */
+	/* Kept bytes leave in front of those that complete them. */
 	in = data_at(c + 41, bytes + c + 41, d - c - 41);
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, a + c - b + 41);

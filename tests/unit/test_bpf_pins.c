@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a daemon leaves pinned, and what the next one does with it. "Daemons" are child
+ * Pins that a daemon leaves, and their use by the next one. "Daemons" are child
  * processes that exit abruptly; skipped if BPF is not permitted.
  */
 #include <arpa/inet.h>

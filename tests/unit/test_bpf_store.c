@@ -31,7 +31,7 @@ static int on_stored(void *arg, void *data, size_t size)
 	return 0;
 }
 
-/* What has been stored since the last time. */
+/* Bytes stored since the last time. */
 static void is_stored(uint64_t pos, const uint8_t *bytes, uint32_t len)
 {
 	static struct ring_buffer *ring;

@@ -93,7 +93,7 @@ static void test_this_kernel(void **state)
 	assert_int_equal(lx_fastpath_used(fastpath, LX_FASTPATH_PEERS), 0);
 }
 
-/* What a trial says with these settings, and that it is over afterwards. */
+/* The result of a trial with these settings, and that it is over afterwards. */
 static int trial(struct lx_settings with)
 {
 	struct lx_settings before = *settings;

@@ -117,7 +117,7 @@ static void test_routes(void **state)
 	prints_not("lnetctl route show", "tcp5");
 }
 
-/* What the reference takes, and has no effect there or here, is named and ignored. */
+/* Words that the reference takes, without effect there or here, are named and ignored. */
 static void test_ignored(void **state)
 {
 	char *stats;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What public programs and scripts run, and what they look for in the answer. A new caller is a
+ * Commands that public programs and scripts run, and what they look for in the answer. A new caller is a
  * line in a table; it says who calls, so that one can look up what it does with the answer.
  */
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include "../../user/conf/global.h"
 #include "cliworld.h"
 
-/* What the shell would offer for the last of these words. */
+/* The shell's offers for the last of these words. */
 static char *complete(const char *function, const char *words, int n)
 {
 	static char offered[4096];

@@ -80,7 +80,7 @@ static void test_silent(void **state)
 	prints_in(3, "lnetx fabric check bandwidth off", "fault: 10.0.0.9@tcp1: No route");
 }
 
-/* Who may read the state, but not ping, learns that; no node is at fault. */
+/* A user who may read the state, but not ping, is told so; no node is at fault. */
 static void test_permission(void **state)
 {
 	const struct proc_result *r;

@@ -8,7 +8,7 @@ static void test_words(void **state)
 	fails(2, "lnetx selftest run", "give the NIDs from which: from NIDS to NIDS");
 	fails(2, "lnetx selftest run --from 10.0.0.2@tcp1", "give the NIDs to which");
 	fails(2, "lnetx selftest run from 10.0.0.2@tcp1 to 10.0.0.[2-3]@tcp1", "named twice");
-	/* What fits into a request to lnetxd. */
+	/* As much as fits into a request to lnetxd. */
 	fails(2, "lnetx selftest run from 10.0.0.2@tcp1 to 10.0.1.[1-129]@tcp1",
 	      "more than 128 NIDs");
 	fails(2, "lnetx selftest run from 10.0.0.2@tcp1 to 10.0.1.[1-100]@tcp1,10.0.2.[1-29]@tcp1",

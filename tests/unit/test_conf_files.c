@@ -239,7 +239,7 @@ static void test_parameters(void **state)
 					    "unknown"), -ENOENT);
 }
 
-/* What is unknown to every version stays a mistake, and mistakes leave nothing behind. */
+/* A key unknown to every version stays a mistake, and mistakes leave nothing behind. */
 static void test_unknown(void **state)
 {
 	static const char yaml[] = "net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n"

@@ -106,7 +106,7 @@ static void push(struct lx_sim_node *node, const void *raw, size_t len, const ch
 	lx_md_retire(md);
 }
 
-/* Whoever pings @node gets that. */
+/* Each node that pings @node gets that. */
 static void answers(struct lx_sim_node *node, const void *raw, size_t len)
 {
 	assert_true(len <= node->core->target.buffer->length);
@@ -159,7 +159,7 @@ static void nobody_takes_a_nid_that_lives(void **state)
 	}
 }
 
-/* What it says can be true only of the server: nobody has these NIDs. */
+/* Its claim can be true only of the server: no other node has these NIDs. */
 static void nobody_pushes_in_others_names(void **state)
 {
 	unsigned char raw[512];

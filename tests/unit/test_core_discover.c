@@ -439,7 +439,7 @@ static void note_push(const struct lx_hdr *hdr, const struct lx_nid *next_hop)
 		last_push = *hdr;
 }
 
-/* What we push is what all others get from us: a peer must not write to it. */
+/* All peers get the same memory from us in a push: a peer must not write to it. */
 static void reply_to_a_push(void **state)
 {
 	struct lx_ping_info *own, lie = { .magic = LX_PING_MAGIC, .n_nis = 1000000 };

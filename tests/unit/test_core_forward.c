@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a router forwards, what it drops, and how drops are counted. */
+/* Messages that a router forwards or drops, and how drops are counted. */
 #include "routeworld.h"
 #include "../../user/core/count.h"
 

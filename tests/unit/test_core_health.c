@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What faults cost, and whom; what is resent, and where; how NIs recover (lnet.md 13). */
+/* The price of faults, and who pays it; messages that are resent; how NIs recover (lnet.md 13). */
 #include "simlib.h"
 
 #include <errno.h>

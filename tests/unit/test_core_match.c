@@ -24,7 +24,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What a PUT from 10.0.0.9@tcp matches; handle 0: nothing. */
+/* The match of a PUT from 10.0.0.9@tcp; handle 0: none. */
 struct found {
 	enum lx_match_result result;
 	struct lx_handle md;
@@ -356,7 +356,7 @@ static void random_portals(void **state)
 	assert_true(matched > 1000);
 }
 
-/* What the node sends to itself without a transport comes from 0@lo: its own NIDs match. */
+/* Messages of the node to itself, without a transport, come from 0@lo: its own NIDs match. */
 static void own_nid_is_lo(void **state)
 {
 	post(n, 1, "10.0.0.1@tcp", 5, 0, pool, 100, LX_MD_OP_PUT, LX_MD_UNLIMITED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What lx_lnd_parse() returns, and when recv() follows (internal/lnd.h). The test plays the
+ * Results of lx_lnd_parse(), and when recv() follows (internal/lnd.h). The test plays the
  * transport of one NI: "router" has it on tcp1, and an NI of tests/sim on tcp2.
  */
 #include <errno.h>

@@ -552,7 +552,7 @@ static void nobody_pings(void)
 	lx_sim_run(sim, 3 * SEC); /* the last pings */
 }
 
-/* Nobody pings it, but messages from it prove that it works. For an idle one there is no proof. */
+/* It is not pinged, but messages from it prove that it works. For an idle one there is no proof. */
 static void busy_router_is_up(void **state)
 {
 	nobody_pings();

@@ -487,7 +487,7 @@ static void test_signs_of_life(void **state)
 	is_why(-ETIMEDOUT, LX_CTL_FROM_CONNECTION, pid);
 	assert_true(((struct nlmsghdr *)fake.request.data)->nlmsg_flags & NLM_F_ACK);
 	assert_int_equal(lx_ctl_do(ctl, LX_CTL_DEL, LX_CTL_STATS, NULL), 0);
-	/* Who does not ask for them gets none. */
+	/* A client that does not ask for them gets none. */
 	lx_ctl_free(ctl);
 	assert_int_equal(lx_ctl_new(fake.path, &ctl), 0);
 	add_error(add_packet(&fake.answer[2]), 0, NULL, NULL);
@@ -516,7 +516,7 @@ static void test_poll(void **state)
 	assert_int_equal(lx_ctl_next(ctl, &event), -ETIMEDOUT);
 }
 
-/* Nobody accepts, and the queue of connections is full. */
+/* The daemon does not accept, and the queue of connections is full. */
 static void test_busy(void **state)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };

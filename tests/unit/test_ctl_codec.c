@@ -401,7 +401,7 @@ static void test_refused(void **state)
 }
 
 /* A valid message with any byte removed or changed is decoded or refused. */
-/* What lnetxd says to one number as a field's value; "": it takes it. */
+/* lnetxd's answer to one number as a field's value; "": it takes it. */
 static const char *answer_to(const struct lx_schema *schema, const struct lx_field *f,
 			     int64_t value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the daemon's log says of a reload: what changed, and what was set by command. */
+/* The daemon's log about a reload: changes, and values that were set by command. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static void peers_by_configuration(void **state)
 	assert_string_equal(lines, "reload=\"peer 10.0.0.5@tcp: NID 10.0.0.6@tcp added\"\n");
 }
 
-/* What the file did not say, and what it says again. */
+/* Values that the file did not have, and that it has again. */
 static void lost_by_command(void **state)
 {
 	struct lx_facts read = facts(), before;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the daemon's log says of changes: it is written some time after them, so that what went
+ * The daemon's log about changes: it is written some time after them, so that what went
  * down may be up again.
  */
 #include <stdarg.h>

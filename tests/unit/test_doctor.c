@@ -43,7 +43,7 @@ int __wrap_lx_request_first(struct lx_session *s, unsigned int object, const str
 	return err;
 }
 
-/* What "lnetx doctor" prints; freed by the caller. */
+/* The output of "lnetx doctor"; freed by the caller. */
 static char *doctor(void)
 {
 	char path[200];

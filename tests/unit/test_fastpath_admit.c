@@ -35,7 +35,7 @@ static struct lx_dest *lx_dest_of(const struct lx_nid *dst)
 
 FP_PACKETS
 
-/* What happens to a message. */
+/* The fate of a message. */
 enum fate { FORWARDED, OURS, REFUSED };
 static const char *const fate_name[] = { "forwards it", "takes it", "refuses it" };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What bystanders feel of a failing next hop or sender, in virtual time: 6 senders, 2 next hops
+ * Bystanders of a failing next hop or sender, in virtual time: 6 senders, 2 next hops
  * with 2 lanes each. As in scaleworld.h, and the daemon's lane.c, store.c, lost.c and cut.c are
  * real, too. Modelled: a stored lane's socket, which repeats what is not acknowledged; socklnd at
  * the next hop, which closes all connections when one ends inside a message.
@@ -120,7 +120,7 @@ static struct lx_fp_conn *conn_of(struct lx_sock_conn *sock)
 	return &slow_conn[sock->hop];
 }
 
-/* What a next hop had not got is lost, unless it has gone elsewhere. */
+/* Bytes that a next hop had not got are lost, unless they went elsewhere. */
 static void lane_ends(int l)
 {
 	struct receiver *r = &receiver[l];

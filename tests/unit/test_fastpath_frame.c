@@ -310,7 +310,7 @@ static void window_of_lost_lane(void **state)
 	assert_int_equal(ahead(), LX_WINDOW_AHEAD);
 }
 
-/* What our socket would not accept is not requested, whatever the lane accepts. */
+/* Bytes that our socket would not accept are not requested, whatever the lane accepts. */
 static void window_of_socket(void **state)
 {
 	far_world(64 * MIB);
@@ -421,7 +421,7 @@ static void arrives(__u64 pos, __u64 end)
 }
 
 /*
- * What is told of the next message, which went another way and has arrived, while the first one has
+ * The ACK of the next message, which went another way and has arrived, while the first one has
  * not: at once if that is because its next byte is not here, which another stream's bytes on its
  * lane, or another lane's positions, must not hide.
  */
@@ -456,7 +456,7 @@ static void gap_in_front(void **state)
 	lx_lane_acked(&lane, 0, 500000, 64 * MIB);
 	lane.n_sack = 0;
 	(void)lx_ack_build(&stream, 0, GIB + 3, &adv);
-	/* What has been acknowledged was here, whether it was noted or not. */
+	/* Acknowledged bytes were here, whether that was noted or not. */
 	arrives(500000, 600000);
 	arrives(700000, 800000);
 	lx_lane_acked(&lane, 0, 750000, 64 * MIB);
@@ -559,7 +559,7 @@ static bool went_by_lane(__u32 message)
 	return lx_extent_at(&stream, message)->lane == 0;
 }
 
-/* What the sender is told: everything below has arrived. */
+/* The sender's ACK: everything below has arrived. */
 static __u64 told(void)
 {
 	struct lx_advertised adv;

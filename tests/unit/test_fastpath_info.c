@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What "lnetx lane show" and "lnetx stream show" tell: whose messages are on a lane in which order,
+ * "lnetx lane show" and "lnetx stream show": whose messages are on a lane in which order,
  * how long they waited, and why a stream does not use lanes.
  */
 #include "testlib.h"

@@ -632,7 +632,7 @@ static bool is_on_its_way(int l)
 	return false;
 }
 
-/* Nobody retransmits lost bytes of a dead stream; others wait behind them. */
+/* Lost bytes of a dead stream are not retransmitted; others wait behind them. */
 static void orphans(int l)
 {
 	if (cut_is_done(l)) {

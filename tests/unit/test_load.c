@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What lxload relies on when it reports that every byte is correct: its patterns, its record
+ * The base of lxload's report that every byte is correct: its patterns, its record
  * of sequence numbers, its percentiles, and the turns of its messages.
  */
 #include "testlib.h"

@@ -145,7 +145,7 @@ static void test_two(void **state)
 	lst_world_free();
 }
 
-/* Nobody answers: the owner gives up, or frees the request. Nothing leaks. */
+/* No answer: the owner gives up, or frees the request. Nothing leaks. */
 static void test_silence(void **state)
 {
 	struct lx_lst_msg msg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the console of LNet selftest remembers, on virtual time: nodes, groups, batches; and what it
+ * The memory of the console of LNet selftest, on virtual time: nodes, groups, batches; and what it
  * makes of counters.
  */
 #include <errno.h>
@@ -109,7 +109,7 @@ static void judge(const json_t *c, const char *session, const char *console,
 	json_decref(answer);
 }
 
-/* Whose session a node has. */
+/* The owner of a node's session. */
 static void test_judge(void **state)
 {
 	json_t *c = new_console();

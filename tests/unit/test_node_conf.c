@@ -161,7 +161,7 @@ static void discovered_nids_by_difference(void **state)
 	assert_string_equal(configured_peers(), "127.0.0.2@tcp ; 127.0.0.6@tcp ; ");
 }
 
-/* What cannot be applied is an error, and names the peer. */
+/* A part that cannot be applied is an error, and names the peer. */
 static void peer_conflicts_with_a_gateway(void **state)
 {
 	static const char *route = "route:\n    - net: tcp5\n      gateway: " GATEWAY "\n";

@@ -253,7 +253,7 @@ static void react(const struct reaction *r)
 		assert_int_equal(n_ended, 1);
 		assert_int_equal(last_status, r->error);
 		assert_int_equal(last_hstatus, r->hstatus);
-		/* What was learnt is forgotten, and the next message starts over. */
+		/* It forgets the peer's limits, and the next message starts over. */
 		put(100);
 		assert_int_equal(n_dials, 2);
 		assert_int_equal(dialled.version, LX_O2IB_V2);
@@ -717,7 +717,7 @@ static void keepalive(void **state)
 	assert_int_equal(n_posted, 0);
 }
 
-/* Nobody answers our request: a quarter of the timeout, but at least five seconds. */
+/* Our request is not answered: a quarter of the timeout, but at least five seconds. */
 static void dial_deadline(void **state)
 {
 	put(100);

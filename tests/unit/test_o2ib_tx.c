@@ -173,7 +173,7 @@ static void begin(enum scene scene)
 
 /* ---- events ------------------------------------------------------------------------ */
 
-/* What happened so far, as far as the rules need it. */
+/* Events so far, as far as the rules need them. */
 struct past {
 	bool completed[SLOTS];
 	bool answered, refused, failed_answer, closed;

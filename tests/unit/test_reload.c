@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a reload changes in a running node, and what a node leaves for the next one. */
+/* Reloads of a running node, and the settings that a node leaves for the next one. */
 #include "testlib.h"
 
 #include <arpa/inet.h>
@@ -149,7 +149,7 @@ static void assert_ni_adds(unsigned int n)
 	assert_int_equal(n_ni_adds, n);
 }
 
-/* What the transport chose or adjusted is no difference from what the file says. */
+/* A value that the transport chose or adjusted is no difference from the file. */
 static void same_choice_is_no_change(void **state)
 {
 	static const char *chosen = "          lnd tunables: { conns_per_peer: 0, timeout: 0 }\n";

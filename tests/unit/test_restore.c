@@ -356,7 +356,7 @@ static void test_out_of_range(void **state)
 	stop();
 }
 
-/* What was set at run time holds over a restart of LNet, until the file is read again. */
+/* A setting made at run time holds over a restart of LNet, until the file is read again. */
 static void test_selftest_setting(void **state)
 {
 	char path[300];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is left at a server of requests that their client has aborted, in virtual time. */
+/* The rest, at a server, of requests that their client has aborted, in virtual time. */
 #include "lstworld.h"
 
 /*

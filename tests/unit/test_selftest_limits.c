@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a selftest's node withstands, in virtual time: consoles that compete or vanish, more work than
+ * A selftest's node under attack, in virtual time: consoles that compete or vanish, more work than
  * it can hold, requests that stop half-way.
  */
 #include "lstworld.h"
@@ -411,7 +411,7 @@ static void random_consoles(void **state)
 		}
 	}
 	/*
-	 * What runs for ever goes on for the 100 s until its session ends. With the short delays of
+	 * An endless test goes on for the 100 s until its session ends. With the short delays of
 	 * sim_plain those were so many messages that the test once took minutes.
 	 */
 	*lx_sim_knobs(lst_sim) = slow;

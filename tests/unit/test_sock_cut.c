@@ -208,7 +208,7 @@ static void test_says_nothing(void **state)
 	lacks_some(false);
 }
 
-/* What is in front of it goes by the lane. */
+/* The bytes in front of it go by the lane. */
 static void test_in_front(void **state)
 {
 	two_messages(true);

@@ -208,7 +208,7 @@ static void test_older_after_settling(void **state)
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
 	assert_true(fake_wait_conns(node, 0, 20000));
-	/* Nobody read the message: a reset, unless we see another connection's EOF first. */
+	/* The message was not read: a reset, unless we see another connection's EOF first. */
 	__atomic_store_n(&n_warnings, 0, __ATOMIC_SEQ_CST);
 	reboots++;
 	out = fake_put(node, &id_low, 100);

@@ -411,7 +411,7 @@ static void fall_silent(int fd)
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)), 0);
 }
 
-/* Who has another address cannot end the connections of a peer that lives. */
+/* A host with another address cannot end the connections of a peer that lives. */
 static void test_impostor(void **state)
 {
 	struct lx_hello hello = raw_hello_of(LX_SOCK_V3, &low, &ours, LX_CTYPE_BULK_IN);

@@ -57,7 +57,7 @@ static void lane_has_ended(uint32_t all)
 	lx_env_unlock(env);
 }
 
-/* What is stored is sent in the order of the lane; then it is a lane again. */
+/* Stored bytes are sent in the order of the lane; then it is a lane again. */
 static void test_stored(void **state)
 {
 	stored_world();
@@ -124,7 +124,7 @@ static void test_closed_and_idle(void **state)
 	assert_int_equal(fastpath->lane[0].stores, 0);
 }
 
-/* Whose sender has not sent the rest waits for nobody. */
+/* No one waits for a message whose sender has not sent the rest. */
 static void test_slow_sender(void **state)
 {
 	stored_world();
@@ -192,7 +192,7 @@ static void test_sender_ends(void **state)
 	assert_true(eventually(lane_is_back, 20000) || lane_is_live());
 }
 
-/* What has been stored, and acknowledged to its sender, is lost with the connection, and counted. */
+/* Bytes stored, and acknowledged to their sender, are lost with the connection, and counted. */
 static void test_lost(void **state)
 {
 	stored_world();

@@ -98,7 +98,7 @@ static void waits_for_ack(uint32_t len)
 }
 
 /*
- * What went other ways may all have arrived, so that no packet could tell the sender of it when the
+ * Messages that went other ways may all have arrived, so that no packet could tell the sender of it when the
  * time has come: then lnetxd does, once.
  */
 static void stuck_with(uint32_t len, unsigned int ms)
