@@ -201,6 +201,10 @@ route_is_down() {
 @test "an answer that comes by another router is named, and no fault" {
 	net_routed 2
 	start_routers 2
+	# Neither node pings the other one's router: its far NI would be down after a few seconds.
+	for i in r1 r2; do
+		lx "$i" tunable set lnet router_ping_timeout 60
+	done
 	{ nets_yaml tcp1 eth0; route_yaml tcp2 10.1.0.11@tcp1; quick_yaml; } | config client
 	{ nets_yaml tcp2 eth0; route_yaml tcp1 10.2.0.12@tcp2; quick_yaml; } | config server
 	start client
