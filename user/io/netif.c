@@ -279,9 +279,8 @@ static unsigned int prefix_len(const struct sockaddr *mask)
 	return bits;
 }
 
-static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
+static void fill_device(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 {
-	const union lx_addr *addr = (const union lx_addr *)ifa->ifa_addr;
 	char device[IFNAMSIZ];
 
 	memset(ret_netif, 0, sizeof(*ret_netif));
@@ -292,12 +291,25 @@ static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 	ret_netif->up = ret_netif->enabled && (ifa->ifa_flags & IFF_RUNNING);
 	ret_netif->carrier = ifa->ifa_flags & LOWER_UP;
 	ret_netif->loopback = ifa->ifa_flags & IFF_LOOPBACK;
-	memcpy(&ret_netif->addr, addr, lx_addr_len(addr));
-	ret_netif->prefix_len = prefix_len(ifa->ifa_netmask);
 	ret_netif->mtu = mtu_of(device);
 	ret_netif->speed_mbps = ethtool_speed(device);
 	ret_netif->offload =
 		ethtool_value(device, ETHTOOL_GSG) && ethtool_value(device, ETHTOOL_GTXCSUM);
+}
+
+static void fill_addr(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
+{
+	const union lx_addr *addr = (const union lx_addr *)ifa->ifa_addr;
+
+	memset(&ret_netif->addr, 0, sizeof(ret_netif->addr));
+	memcpy(&ret_netif->addr, addr, lx_addr_len(addr));
+	ret_netif->prefix_len = prefix_len(ifa->ifa_netmask);
+}
+
+static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
+{
+	fill_device(ifa, ret_netif);
+	fill_addr(ifa, ret_netif);
 }
 
 /* Preference of addresses, lowest first. */
@@ -478,7 +490,12 @@ int lx_netif_addrs(struct lx_netif **ret_list, size_t *ret_n)
 			free(list);
 			return -ENOMEM;
 		}
-		fill(ifa, netif);
+		/* Asking the device takes long, and it may have hundreds of addresses. */
+		if (n > 1 && !strcmp(netif[-1].name, ifa->ifa_name))
+			*netif = netif[-1];
+		else
+			fill_device(ifa, netif);
+		fill_addr(ifa, netif);
 	}
 	*ret_list = list;
 	*ret_n = n;
