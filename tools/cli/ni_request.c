@@ -6,16 +6,8 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/setting.h"
+#include "../../user/conf/net.h"
 #include "requests.h"
-
-void lx_request_init_ni(struct lx_conf_ni *ni)
-{
-	memset(ni, 0, sizeof(*ni));
-	memset(&ni->tun, 0xff, sizeof(ni->tun)); /* -1 is LX_UNSET */
-	memset(&ni->lnd_tun, 0xff, sizeof(ni->lnd_tun));
-	ni->net = LX_NET_U32_ANY;
-	ni->nid = lx_nid_any;
-}
 
 /* Settings of the transport are sent by name. */
 static void to_request(const struct lx_conf_ni *ni, struct lx_ctl_net *ret_req)
@@ -213,7 +205,7 @@ int lx_request_net_add(struct lx_session *s, const struct lx_args *a)
 	struct lx_conf_ni ni;
 	int err;
 
-	lx_request_init_ni(&ni);
+	lx_conf_ni_init(&ni);
 	err = net_of(s, a, &ni);
 	if (!err)
 		err = lx_arg_rails(s, a, &ni);
@@ -233,7 +225,7 @@ int lx_request_net_del(struct lx_session *s, const struct lx_args *a)
 	struct lx_conf_ni ni;
 	int err;
 
-	lx_request_init_ni(&ni);
+	lx_conf_ni_init(&ni);
 	err = net_of(s, a, &ni);
 	if (err)
 		return err;

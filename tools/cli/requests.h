@@ -101,9 +101,6 @@ int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 /* Parses a command's settings of an NI into @ni, whose net is known. */
 int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni);
 
-/* Initializes an NI with default settings. */
-void lx_request_init_ni(struct lx_conf_ni *ni);
-
 /* A tunable of lnetxd that is a number; 0 if there is none. Returns 0 or a recorded -errno. */
 int lx_request_tunable(struct lx_session *s, const char *module, const char *name,
 		       int64_t *ret_value);

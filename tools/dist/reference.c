@@ -328,7 +328,6 @@ static bool is_alike(const struct lx_request *r, const struct lx_request *other)
 /* Requests for one object with the same arguments share a row. */
 static void print_requests(FILE *out, const char *name)
 {
-	static const char *const verbs[] = { "show", "add", "del", "set" };
 	const struct lx_request *show = NULL;
 
 	fputs("| request | arguments |\n|---|---|\n", out);
@@ -337,9 +336,9 @@ static void print_requests(FILE *out, const char *name)
 			show = r;
 			continue;
 		}
-		fprintf(out, "| `%s` %s", lx_ctl_object_name(r->object), verbs[r->verb]);
+		fprintf(out, "| `%s` %s", lx_ctl_object_name(r->object), lx_request_verb(r->verb));
 		for (; is_alike(r, r + 1); r++)
-			fprintf(out, ", %s", verbs[r[1].verb]);
+			fprintf(out, ", %s", lx_request_verb(r[1].verb));
 		fputs(" | ", out);
 		print_arguments(out, r);
 	}

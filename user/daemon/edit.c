@@ -525,8 +525,7 @@ static int fault_add(struct lx_edit *e)
 	case -EINVAL:
 		return say(e, err,
 			   "the rule would match nothing, or does not say when to act; only PUT "
-			   "and GET "
-			   "have a portal, and a rate or an interval is needed");
+			   "and GET have a portal, and a rate or an interval is needed");
 	case -ENOSPC:
 		return say(e, err, "too many rules; delete some (lnetx fault del)");
 	}
