@@ -163,14 +163,16 @@ LX_INLINE __u64 lx_grant_window_edge(const struct lx_stream *s)
 LX_INLINE int lx_grant_limits(struct lx_stream *s, __u32 index, __u64 now_ns)
 {
 	struct lx_lane *lane;
+	__u32 at;
 
 	if (s->last_len < LX_GRANT_MIN || (s->flags & LX_STREAM_NO_LANES))
 		return 0;
 	if (s->grant == LX_GRANT_NONE) {
-		lane = lx_lane_at(s->lane);
+		at = LX_READ(s->lane); /* another CPU may be framing a message */
+		lane = lx_lane_at(at);
 		if (!lane || !lx_grant_is_needed(s, lane, now_ns))
 			return 0;
-		lx_grant_request(s, lane, index);
+		lx_grant_request(s, lane, at, index);
 	}
 	return s->grant != LX_GRANT_NONE;
 }

@@ -80,12 +80,12 @@ LX_INLINE int lx_grant_queue(struct lx_lane *lane, __u32 tail, __u32 me)
 	return 1;
 }
 
-/* Asks for a grant; only inside the section that builds the stream's ACK. */
-LX_INLINE void lx_grant_request(struct lx_stream *s, struct lx_lane *lane, __u32 me)
+/* Asks for a grant of @lane; only inside the section that builds the stream's ACK. */
+LX_INLINE void lx_grant_request(struct lx_stream *s, struct lx_lane *lane, __u32 index, __u32 me)
 {
 	__u32 tail = lane->waiting_tail;
 
-	s->grant_lane = s->lane;
+	s->grant_lane = index;
 	s->grant_len = s->last_len;
 	if (lane->waiting_first == tail && lx_grant_fits(lane, s->grant_len)) {
 		lx_grant_give(lane, s, LX_GRANT_NONE);

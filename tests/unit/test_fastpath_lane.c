@@ -274,6 +274,26 @@ static void last_place(void **state)
 	assert_int_equal(first->waiting_tail, LX_LANE_WAITING);
 }
 
+/*
+ * While one CPU asks for a grant of a lane, another frames a message that goes to another lane: the
+ * grant still comes, from the lane that was asked.
+ */
+static void lane_changes(void **state)
+{
+	struct lx_stream *s = &stream[1];
+
+	takes(2, 1 << 19);
+	first->window_edge = 1 << 19;
+	s->last_len = 1000;
+	s->lane = 1;
+	lx_grant_request(s, first, 0, 1);
+	assert_int_equal(s->grant, LX_GRANT_WAITS);
+	assert_int_equal(arrives(1 << 19, 0), 2);
+	assert_int_equal(s->grant, LX_GRANT_GIVEN);
+	assert_int_equal(n_told, 1);
+	assert_int_equal(told[0], 1);
+}
+
 /* Not in use, or taken back by our socket. */
 static void of_no_use(void **state)
 {
@@ -343,6 +363,7 @@ int main(void)
 		cmocka_unit_test_setup(two_look, begin),
 		cmocka_unit_test_setup(older_ack, begin),
 		cmocka_unit_test_setup(last_place, begin),
+		cmocka_unit_test_setup(lane_changes, begin),
 		cmocka_unit_test_setup(of_no_use, begin),
 		cmocka_unit_test_setup(fewest_bytes, begin),
 		cmocka_unit_test_setup(stays, begin),

@@ -17,20 +17,27 @@ void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
 		change(s, LX_GRANT_WAITS, LX_GRANT_NONE);
 }
 
-/* While ENDING, the programs leave it alone. Before, it may be given, used, and wait elsewhere. */
-static bool give(struct lx_fp *fp, unsigned int index, struct lx_stream *s)
+/*
+ * While ENDING, the programs leave it alone. Before, it may be given, used, and wait for another
+ * lane. Then it asks again: the program that would have given it that lane found it ENDING, and
+ * has removed it from the queue.
+ */
+static bool give(struct lx_fp *fp, unsigned int index, uint32_t who)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, who);
 
-	if (!change(s, LX_GRANT_WAITS, LX_GRANT_ENDING))
+	if (LX_READ(s->grant_lane) != index || !change(s, LX_GRANT_WAITS, LX_GRANT_ENDING))
 		return false;
-	if (s->grant_lane != index) {
-		change(s, LX_GRANT_ENDING, LX_GRANT_WAITS);
+	if (LX_READ(s->grant_lane) != index) {
+		change(s, LX_GRANT_ENDING, LX_GRANT_NONE);
+		lx_fastpath_poke_ack(fp->fastpath, who);
 		return false;
 	}
 	__atomic_add_fetch(&lane->granted, s->grant_len, __ATOMIC_RELAXED);
 	s->grant_una = lane->una;
 	change(s, LX_GRANT_ENDING, LX_GRANT_GIVEN);
+	lx_fastpath_poke_ack(fp->fastpath, who);
 	return true;
 }
 
@@ -45,11 +52,8 @@ static void give_next(struct lx_fp *fp, unsigned int index)
 		uint32_t who =
 			__atomic_load_n(&lane->waiting[at % LX_LANE_WAITING], __ATOMIC_ACQUIRE) - 1;
 
-		if (lx_fp_stream_is_open(fp, who) &&
-		    give(fp, index, lx_fastpath_stream(fp->fastpath, who))) {
-			lx_fastpath_poke_ack(fp->fastpath, who);
+		if (lx_fp_stream_is_open(fp, who) && give(fp, index, who))
 			return;
-		}
 	}
 }
 
@@ -83,13 +87,13 @@ void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 	uint32_t grant = __atomic_load_n(&s->grant, __ATOMIC_ACQUIRE);
-	const struct lx_lane *lane;
+	struct lx_lane *lane;
 
 	if (!grant)
 		return;
 	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
 	if (grant == LX_GRANT_GIVEN && lane->una - s->grant_una > LX_GRANT_LATE)
-		lx_fp_grant_end(fp, s);
+		lx_grant_end(s, lane);
 	/* Not worth waiting for. */
 	else if (grant == LX_GRANT_WAITS &&
 		 (lane->state != LX_LANE_LIVE || lx_lane_is_slow(lane, LX_READ(lane->word), now)) &&
