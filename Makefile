@@ -16,6 +16,7 @@
 #	make install *    DESTDIR= PREFIX=/usr; LUSTRE_NAMES=0 without links such as lnetctl
 #	make uninstall *, make clean
 #	make package      Debian packages, in build/package; RHEL's and SLES': make package-rpm
+#	make dist         the source of the last commit, as build/lnetx-VERSION.tar.gz
 #	make package-check *  install, upgrade, remove them in clean Debian 12 and 13; SUITES=trixie
 #	make style        check the sources; so do make includes, circles, format-check
 #	make reference    renew the parts of the manual that come from tables
@@ -38,8 +39,8 @@ MAKEFLAGS += --no-builtin-rules
 export PYTHONDONTWRITEBYTECODE := 1
 
 SHELL := /bin/bash
-VERSION := 0.1.0
-SONAME := liblnetx.so.0
+VERSION := 0.2.0
+SONAME := liblnetx.so.1
 CTL_SONAME := liblnetxctl.so.0
 V ?= 0
 SAN ?=
@@ -76,7 +77,7 @@ LIBBPF_OLDEST := 0.8
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps captures check cross-check fuzz vmtest bench-o2ib demo bench plots clean uninstall includes style help format-check \
+NEED_NO_LIBS := deps captures dist check cross-check fuzz vmtest bench-o2ib demo bench plots clean uninstall includes style help format-check \
 	package package-rpm package-check
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
@@ -230,7 +231,7 @@ $(Q)tools/dist/symbols $(filter %.h,$^) | \
 endef
 
 $(B)/liblnetx.map: tools/dist/symbols $(LIB_HEADERS)
-	$(call map,LNETX_0)
+	$(call map,LNETX_1)
 
 $(B)/liblnetxctl.map: tools/dist/symbols $(CTL_HEADERS)
 	$(call map,LNETXCTL_0)
@@ -537,10 +538,19 @@ package-check: package
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs sys-programs
 	$(Q)bats tests/package/package.bats
 
+# For a release. Its number and date are those of the changelog.
+dist:
+	$(Q)grep -q '^## \[$(VERSION)\] - 20[0-9-]*$$' CHANGELOG.md || { \
+		echo "CHANGELOG.md has no date for $(VERSION), the VERSION of the Makefile" >&2; exit 1; }
+	$(Q)mkdir -p build
+	$(Q)git archive --prefix=lnetx-$(VERSION)/ -o build/lnetx-$(VERSION).tar.gz HEAD
+	@git diff --quiet HEAD || echo "uncommitted changes are not in it" >&2
+	@echo build/lnetx-$(VERSION).tar.gz
+
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man reference unit sys-programs captures fuzzers deps check cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall package package-rpm package-check clean
+.PHONY: all lib bpf programs man reference unit sys-programs captures fuzzers deps check cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall dist package package-rpm package-check clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.

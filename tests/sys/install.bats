@@ -84,7 +84,7 @@ sees_change() {
 @test "the example is built with pkg-config against the shared library, and works" {
 	install_all
 	build_example --cflags --libs
-	[[ $(readelf -d "$DIR/putget") == *liblnetx.so.0* ]]
+	[[ $(readelf -d "$DIR/putget") == *liblnetx.so.1* ]]
 	run_example
 }
 
@@ -126,7 +126,7 @@ exports() {
 	for header in "$USR"/include/lnetx/*.h; do
 		[[ $header == */ctl.h ]] || headers+=("$header")
 	done
-	exports liblnetx LNETX_0 "${headers[@]}"
+	exports liblnetx LNETX_1 "${headers[@]}"
 	grep -q '^lx_put$' "$DIR/exported"
 	exports liblnetxctl LNETXCTL_0 "$USR/include/lnetx/ctl.h"
 	grep -q '^lx_ctl_start$' "$DIR/exported"

@@ -20,6 +20,26 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	done < <(grep -oE 'make [a-z][a-z0-9-]*' <<<"$output")
 }
 
+@test "a release has the version of the Makefile, and its date in the changelog" {
+	local dir=$BATS_TEST_TMPDIR/clone version
+
+	version=$(sed -n 's/^VERSION := //p' Makefile)
+	equal "$(sed -n 's/^## \[\([^]]*\)\].*/\1/p' CHANGELOG.md | head -n 1)" "$version"
+	git rev-parse --git-dir || skip "this tree is not a clone"
+	mkdir "$dir"
+	git ls-files -z | xargs -0 cp -P --parents -t "$dir"
+	sed -i "s/^## \[$version\] - .*/## [$version] - 2026-11-30/" "$dir/CHANGELOG.md"
+	git -C "$dir" init -q
+	git -C "$dir" add -A
+	git -C "$dir" -c user.name=test -c user.email=test@localhost commit -qm all
+	run -0 env -u MAKEFLAGS make -s -C "$dir" dist
+	equal "$output" "build/lnetx-$version.tar.gz"
+	diff <(git ls-files | sed "s,^,lnetx-$version/," | sort) \
+		<(tar -tzf "$dir/$output" | grep -v '/$' | sort)
+	run ! env -u MAKEFLAGS make -s -C "$dir" dist VERSION=9.9.9
+	[[ $output == *"CHANGELOG.md has no date for 9.9.9"* ]]
+}
+
 @test "the demo installs what it needs and nothing else" {
 	local needed package
 
