@@ -5,8 +5,8 @@
  * A lane keeps no data: its senders do, who send nothing else meanwhile. So the daemon takes the
  * data over, and its own socket sends it (user/fastpath/store.c). A stream's bytes are stored in
  * their order, from the first one that is not acknowledged: "stored up to here" is all that has to
- * be known of it. What comes earlier, or while the ring is full, is dropped, and its sender sends
- * it again.
+ * be known of it. Bytes that come earlier, or while the ring is full, are dropped; their sender
+ * sends them again.
  */
 #ifndef LX_BPF_STORE_H
 #define LX_BPF_STORE_H

@@ -166,8 +166,8 @@ struct lx_ctl_arg {
  * lx_ctl_do - send a request and wait until it is done
  * @args: until one without a key; NULL: none. Not kept.
  *
- * For shows use lx_ctl_start(). What was left of an earlier answer is discarded. Returns 0 or
- * -errno as above.
+ * For shows use lx_ctl_start(). The rest of an earlier answer is discarded. Returns 0 or -errno
+ * as above.
  */
 int lx_ctl_do(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object,
 	      const struct lx_ctl_arg *args);

@@ -6,8 +6,8 @@
  * frees it when it has no connection, nothing waits and - if it was dialled - its back-off
  * ended a while ago. So a stranger costs memory only while it holds a connection.
  *
- * Which connection a message takes: socklnd.md 7. What waits for a connection is bounded:
- * LNet messages by credits, acknowledgements by LX_SOCK_NOOPS_MAX.
+ * Which connection a message takes: socklnd.md 7. The queues of messages that wait for a
+ * connection are bounded: LNet messages by credits, acknowledgements by LX_SOCK_NOOPS_MAX.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -129,8 +129,8 @@ static void peer_moved(struct lx_sock_peer *peer, bool all)
 }
 
 /*
- * TCP does not care which interface has the address, so most connections go on. What is offloaded
- * would be sent to the old interface for ever, and link-local sockets are bound to it.
+ * TCP does not care which interface has the address, so most connections go on. But the programs
+ * would send to the old interface for ever, and link-local sockets are bound to it.
  */
 static void net_moved(struct lx_sock_net *net, const struct lx_netif *netif)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * socklnd: LNet over TCP (spec socklnd.md). What the node needs of it.
+ * socklnd: LNet over TCP (spec socklnd.md), as far as the node needs to know it.
  */
 #ifndef LX_SOCK_SOCK_H
 #define LX_SOCK_SOCK_H

@@ -74,7 +74,7 @@
 	X(tag, accept_timeout, 5, 1, 3600, NULL,                                                   \
 	  "seconds a connecting peer has for each part of its request")                            \
 	X(tag, fastpath, 1, 0, 1, lx_sock_switch_names,                                            \
-	  "let programs in the kernel forward messages, where they are loaded; lnetx only")        \
+	  "let the kernel forward messages; \"lnetx bpf off\" is the same as 0; lnetx only")       \
 	X(tag, fastpath_streams, 4096, 0, 16384, NULL,                                             \
 	  "most connections whose messages the kernel forwards, 40 KiB of memory each; "           \
 	  "lnetx only")                                                                            \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * libFuzzer target: what an o2iblnd peer may send, as a message in a receive buffer or as
- * private data of the CM. What is accepted encodes to the same message again, and its pointers
+ * private data of the CM. An accepted message encodes to the same bytes again, and its pointers
  * stay within the bytes that arrived.
  */
 #include <assert.h>

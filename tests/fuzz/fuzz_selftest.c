@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * libFuzzer target: what a peer may send to the selftest, as a request or reply of 160 bytes or
- * as a list of destinations. What is accepted means the same when it is encoded in either byte
+ * as a list of destinations. Accepted input means the same when it is encoded in either byte
  * order, and nothing is read or written outside the bytes that arrived.
  */
 #include <assert.h>

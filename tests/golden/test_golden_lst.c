@@ -2,7 +2,7 @@
 /*
  * Replays captured sessions of LNet selftest with our service in the place of one of the hosts, in
  * virtual time: the other hosts send what they sent, at the time at which they sent it, and our
- * node must send what the captured one sent, byte for byte. What differs: the numbers of requests
+ * node must send what the captured one sent, byte for byte. Not compared: the numbers of requests
  * and of bulk, which the node chooses; the wall clock in pings; bytes of bulk that nobody checks;
  * and counters that depend on what the node did before (stat: those of LNet altogether, those of
  * RPCs before the first stat).
@@ -11,8 +11,8 @@
  *  - server: sessions, tests, bulk as the active side, replies
  *  - client: requests, bulk as the passive side. Where the console was on the same host its orders
  *    are not in the capture; the test gives them, as many requests as were captured
- *  - console: lx_lst_ask_*(), with the captured requests' parameters. What a console asks, and
- *    when, is sys/lst's business
+ *  - console: lx_lst_ask_*(), with the captured requests' parameters. sys/lst tests
+ *    what a console asks, and when
  *
  * Routers play no part: all nets are one here (test_replay has the routers, and the
  * connections of all captures). The O2IB captures are compared by test_golden_o2ib.

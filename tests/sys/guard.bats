@@ -324,7 +324,7 @@ sees_packets() {
 	[ -e "$pins/fastpath" ]
 	[[ $(ip -n "${NS}a" link) == *lnetx-seg* ]]
 	start_here a
-	log_has a 'fastpath reason="left by a lnetxd that has ended" action=removed'
+	log_has a 'fastpath reason="left by an lnetxd that has ended" action=removed'
 	[ ! -e "$pins/fastpath" ]
 	[[ $(ip -n "${NS}a" link) != *lnetx-seg* ]]
 }

@@ -47,7 +47,7 @@ PATIENCE=${PATIENCE:-20}
 # off: all daemons run without BPF, and must give the same results.
 LNETX_BPF=${LNETX_BPF:-on}
 
-# Whom daemons that root starts go on as; default: root.
+# The user that daemons started by root become; default: root.
 LNETX_USER=${LNETX_USER:-}
 
 # For how many seconds a router that ends waits for its neighbours to go another way. Few tests are

@@ -7,8 +7,8 @@
  * where it enters the interface, where newer kernels read the TCP header of GSO packets before any
  * program at egress runs (if this kernel allows programs there); when it is queued, behind those programs; and
  * when the driver gets it, segmented if need be. The fields of struct sk_buff must agree with the
- * bytes. What the kernel does not keep true itself is not checked: mac_len, which is set only where it
- * is used; hash; the transport header of packets without GSO whose checksum is complete.
+ * bytes. Fields that the kernel itself does not keep true are not checked: mac_len, which is set
+ * only where it is used; hash; the transport header of packets without GSO whose checksum is complete.
  *
  * A complete checksum is only verified here if the whole packet is linear, as this kind of program
  * cannot read pages. Receivers verify it, and count it (TcpInCsumErrors). Of what they drop, only what is

@@ -539,7 +539,7 @@ static void test_what_cannot_be(void **state)
 		       "- {net: tcp4, gateway: '10.0.0.[1-2]@tcp'}\n",
 	      { 5, 9, "the net is local" },
 	      { 6, 24, "there is no NI on the gateway's net tcp3 (nets: tcp, tcp1)" },
-	      { 7, 24, "a gateway is a neighbour on another net" }, { 9, 9, "nobody needs one" },
+	      { 7, 24, "a gateway is a neighbour on another net" }, { 9, 9, "it needs none" },
 	      { 10, 24, "given twice; first in line 8" });
 	TELLS("net:\n"
 	      "- net type: tcp\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * "lnetx doctor" on machines that a test cannot have: other clocks, many CPUs. The command runs in
- * a child process of the test, with the clock of __wrap_adjtimex(). What can be set up in a
- * network namespace is in tests/sys/setup.bats.
+ * a child process of the test, with the clock of __wrap_adjtimex(). Machines that a
+ * network namespace can imitate are in tests/sys/setup.bats.
  */
 #include <sys/timex.h>
 #include <sys/wait.h>
@@ -127,8 +127,8 @@ static void test_clock_jump(void **state)
 	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 192.0.2.1@tcp1\n    status: up\n");
 	assert_false(jumped(0, "clock"));
 	assert_false(jumped(4, "clock"));
-	assert_true(jumped(3600, "clock: somebody set this machine's clock forward by 3600 s"));
-	assert_true(jumped(-5, "clock: somebody set this machine's clock back by 5 s"));
+	assert_true(jumped(3600, "clock: this machine's clock was set forward by 3600 s"));
+	assert_true(jumped(-5, "clock: this machine's clock was set back by 5 s"));
 }
 
 /* As the kernel reads it: groups of 32 bits. */

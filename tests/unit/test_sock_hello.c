@@ -133,7 +133,7 @@ static void test_request_bad(void **state)
 	expect_warning("closed before");
 }
 
-/* Whether it is closed in the end. What the node reads of it late gives it its time again. */
+/* Whether it is closed in the end. Bytes that the node reads late start its time again. */
 static bool times_out(int fd)
 {
 	for (int ms = 0; ms < 20000; ms++) {

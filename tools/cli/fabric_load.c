@@ -7,7 +7,7 @@
  *		server part, client part, run, let it get going, stat, wait, stat, stop
  *	remove session, whatever happened
  *
- * The requests of a step go to all nodes of a slice at a time. What counts are the requests that a
+ * The requests of a step go to all nodes of a slice at a time. The result is the requests that a
  * client has sent between two stats, as many are under way at both.
  */
 #include <errno.h>
@@ -44,7 +44,7 @@ struct load_node {
 	size_t n_nis;
 };
 
-/* Pairs at a time. Who sends is the client. */
+/* Pairs at a time. The client is the one that sends. */
 struct slice {
 	struct {
 		size_t from, to;
@@ -185,9 +185,9 @@ static void note_refusal(struct load *l, size_t node, const struct lx_trans_one 
 }
 
 /*
- * Only those that have the session stay. Who does not answer in time may have it all the same,
- * until it ends by itself. It is not told to leave: where there is no selftest, that would be a
- * second drop.
+ * Only those that have the session stay. A node that does not answer in time may have it all
+ * the same, until it ends by itself. It is not told to leave: where there is no selftest, that
+ * would be a second drop.
  */
 static int join_all(struct load *l)
 {

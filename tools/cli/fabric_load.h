@@ -2,7 +2,7 @@
 /*
  * The bandwidths between the nodes of a fabric check: a session of LNet selftest with those that
  * take part, in which each pair in turn has a write test in each direction. The nodes' selftest
- * must be on; those that refuse are left out. What it is worth is judged by bandwidth.c.
+ * must be on; those that refuse are left out. bandwidth.c judges the result.
  */
 #ifndef LX_TOOLS_FABRIC_LOAD_H
 #define LX_TOOLS_FABRIC_LOAD_H

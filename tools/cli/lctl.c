@@ -526,7 +526,7 @@ static int list_param(struct lctl *l, int argc, char **argv)
 	return argc < 2 ? misused(argv[0]) : show_parameters(l, argc, argv, false);
 }
 
-/* Counters are set to 0 by any value. What belongs to a kernel is taken, and ignored aloud. */
+/* Counters are set to 0 by any value. Parameters of a kernel are taken, and ignored aloud. */
 static int set_param(struct lctl *l, int argc, char **argv)
 {
 	int status = argc < 2 ? misused(argv[0]) : 0;

@@ -121,7 +121,7 @@ static const char options_text[] =
 	"  -s, --stats           more columns, more counters\n"
 	"  -n, --instance NAME   which lnetxd (default: $LNETX_INSTANCE, or that of this network\n"
 	"                        namespace)\n"
-	"  -w, --wait SECONDS    give lnetxd up that gives no sign of life for so long (default: "
+	"  -w, --wait SECONDS    give up if lnetxd gives no sign of life for so long (default: "
 	"10;\n"
 	"                        0: never)\n"
 	"  -V, --version\n"

@@ -2,7 +2,7 @@
 /*
  * "lnetx metrics": the state and counters of lnetxd for monitoring systems, in the text format of
  * Prometheus (0.0.4), which the textfile collector of node_exporter reads, or of OpenMetrics. A
- * user of liblnetxctl: each metric is a field of a row. What they mean: docs/metrics.md, whose
+ * user of liblnetxctl: each metric is a field of a row. docs/metrics.md explains them; its
  * table comes from those here.
  *
  * Metrics are gauges and counters only, and have no timestamps. So the formats agree, except on the
@@ -99,7 +99,7 @@ static const struct lx_metric ni_metrics[] = {
 		"statistics.drop_count"),
 	GAUGE("lnetx_ni_tx_credits", "messages that the NI may send now; negative: those waiting",
 		"tx_credits"),
-	GAUGE("lnetx_ni_tx_credits_min", "the least that they were", "tx_credits_min"),
+	GAUGE("lnetx_ni_tx_credits_min", "their lowest number so far", "tx_credits_min"),
 	GAUGE("lnetx_ni_peers", "peer NIs on its net", "peers"),
 	GAUGE("lnetx_ni_connections", "connections of the NI", "conns"),
 	{ 0 }
@@ -120,7 +120,7 @@ static const struct lx_metric routing_metrics[] = {
 	POOLS("lnetx_router_buffers", "router buffers", "nbuffers"),
 	POOLS("lnetx_router_buffer_credits",
 	  "buffers that are free; negative: messages that wait for one", "credits"),
-	POOLS("lnetx_router_buffer_credits_min", "the least that were free", "mincredits"),
+	POOLS("lnetx_router_buffer_credits_min", "their lowest number so far", "mincredits"),
 	{ 0 }
 };
 
@@ -156,7 +156,7 @@ static const struct lx_metric peer_metrics[] = {
 	GAUGE("lnetx_peer_tx_credits",
 		"messages that may be sent to it now; negative: those waiting",
 		"available_tx_credits"),
-	GAUGE("lnetx_peer_tx_credits_min", "the least that they were", "min_tx_credits"),
+	GAUGE("lnetx_peer_tx_credits_min", "their lowest number so far", "min_tx_credits"),
 	GAUGE("lnetx_peer_tx_queued_bytes", "payload that waits for it", "tx_q_num_of_buf"),
 	{ 0 }
 };

@@ -41,7 +41,7 @@ const struct lx_command lx_selftest_commands[] = {
 	{ "show", lx_lnetx_show, .help = "who may order tests, and what is going on" },
 	{ "on", on, on_keywords,
 	  .help = "let consoles (lst) use this node: it makes traffic for them" },
-	{ "off", off, .help = "end the session, and obey nobody" },
+	{ "off", off, .help = "end the session, and obey no console" },
 	{ "run", lx_selftest_run, lx_selftest_run_keywords,
 	  .help = "traffic between test nodes, of this or other nodes, and how fast it is" },
 	{ 0 },

@@ -9,7 +9,7 @@
  *	lx_trans_count(), lx_trans_rate()  counters, and what became of them between two counts
  *	lx_trans_leave()                   remove session
  *
- * All but lx_trans_add() ask each node, and wait for all. What goes wrong is in each one's err and
+ * All but lx_trans_add() ask each node, and wait for all. Failures are in each one's err and
  * status. A node that fails is not asked again, except to leave: it takes part in nothing more.
  */
 #ifndef LX_TOOLS_TRANS_H

@@ -83,7 +83,7 @@ static void check_nis(struct lx_doctor *d)
 	if (!n)
 		lx_findings_add(&d->found, true, "lnetxd",
 				"lnetctl lnet configure --all, or lnetx net add",
-				"it has no NI, so nobody can reach this node");
+				"this node has no NI, so no other can reach it");
 }
 
 static void is_lost(struct lx_doctor *d, const char *text)
@@ -329,7 +329,7 @@ static void check_programs(struct lx_doctor *d)
 		if (*lx_json_text(row, "reason") && !strcmp(lx_json_text(row, "set"), "fastpath"))
 			lx_findings_add(
 				&d->found, false, "fast path",
-				loaded ? "lnetx bpf on, when nobody removes its programs any more"
+				loaded ? "when nothing removes its programs any more: lnetx bpf on"
 				: enabled ? "lnetx bpf status says what the kernel lacks"
 					  : "start lnetxd without --no-bpf",
 				"lnetxd forwards all messages itself, which is slower: %s",
@@ -439,7 +439,7 @@ static void check_jump(struct lx_doctor *d, const json_t *status)
 	if (jump >= CLOCK_JUMP_S || jump <= -CLOCK_JUMP_S)
 		lx_findings_add(&d->found, false, "clock",
 				"what set it? times in the log before and after do not compare",
-				"somebody set this machine's clock %s by %" JSON_INTEGER_FORMAT
+				"this machine's clock was set %s by %" JSON_INTEGER_FORMAT
 				" s since lnetxd started",
 				jump > 0 ? "forward" : "back", jump > 0 ? jump : -jump);
 }

@@ -292,8 +292,8 @@ static int setup_addr(struct setup *m, const struct lx_netif *ni)
 }
 
 /*
- * An NI of tcp; interfaces that others took away are left to lnetxd. What comes from the loopback
- * interface leaves by it anyway.
+ * An NI of tcp; interfaces that others took away are left to lnetxd. Packets from the loopback
+ * interface leave by it anyway.
  */
 static int setup_ni(struct setup *m, const json_t *ni)
 {

@@ -3,8 +3,8 @@
  * Linux routes for nodes with several interfaces on one subnet: without them, Linux sends
  * what comes from any of their addresses by the first interface. Each interface with a tcp
  * NI gets a routing table of its name, with its subnet and its gateways, and each address a
- * rule that leads there (as the reference's ksocklnd-config does). What is ours has the
- * protocol number LX_MRROUTE_PROTOCOL, so that it can be removed.
+ * rule that leads there (as the reference's ksocklnd-config does). Ours have the
+ * protocol number LX_MRROUTE_PROTOCOL, so that they can be removed.
  */
 #ifndef LX_TOOLS_MRROUTE_H
 #define LX_TOOLS_MRROUTE_H

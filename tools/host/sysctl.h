@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Linux settings for large systems: room for their neighbours (ARP, NDP). The values are
- * those of LX_SYSCTL_FILE, or built in. What they replace is kept until it is put back, or the
+ * those of LX_SYSCTL_FILE, or built in. The old values are kept until they are put back, or the
  * machine starts anew.
  */
 #ifndef LX_TOOLS_SYSCTL_H

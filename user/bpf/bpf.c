@@ -98,7 +98,7 @@ void lx_bpf_clean(struct lx_bpf *bpf, const char *set)
 	char dir[LX_BPF_PATH];
 
 	if (bpf->pins[0] && !lx_pin_path(bpf->pins, set, dir) && !access(dir, F_OK)) {
-		lx_info("pins=%s reason=\"left by a lnetxd that has ended\" action=removed", dir);
+		lx_info("pins=%s reason=\"left by an lnetxd that has ended\" action=removed", dir);
 		clean_set(bpf, dir);
 	}
 }
@@ -340,7 +340,7 @@ static void prepare_pins(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 		lx_warn("pins=%s reason=\"left by another version of lnetxd\" action=removed",
 			set->dir);
 	else if (!abi_state && !want->keep)
-		lx_info("pins=%s reason=\"left by a lnetxd that has ended\" action=removed",
+		lx_info("pins=%s reason=\"left by an lnetxd that has ended\" action=removed",
 			set->dir);
 	set->taken_over = !abi_state && want->keep;
 	if (abi_state != -ENOENT && !set->taken_over)

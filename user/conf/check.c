@@ -240,7 +240,7 @@ static void check_route(const struct lx_conf *conf, const struct lx_conf_route *
 			struct lx_conf_report *report)
 {
 	if (lx_net_type(r->net) == LX_NET_LO)
-		lx_conf_note(report, -EINVAL, r->net_at, "route to %s: nobody needs one",
+		lx_conf_note(report, -EINVAL, r->net_at, "route to %s: it needs none",
 			     lx_net_str(r->net));
 	else if (r->gateway.type == LX_NET_LO || lx_nid_net(&r->gateway) == r->net)
 		lx_conf_note(report, -EINVAL, r->at,

@@ -178,7 +178,7 @@ static void report_moved(const struct lx_peer *peer, const struct lx_peer_ni *pn
 	if (is_gone(pni))
 		lx_info("peer=%s nid=%s reason=\"it lists this NID of peer %s, which does not "
 			"answer any "
-			"more\" action=\"the NID is its\"",
+			"more\" action=\"the NID belongs to it now\"",
 			lx_nid_str(&peer->primary), lx_nid_str(&pni->nid),
 			lx_nid_str(&lx_peer_of(pni)->primary));
 }
@@ -471,8 +471,8 @@ static void note_agreement(struct lx_peer *peer, const struct lx_nid *source,
 }
 
 /*
- * Any node can write another one's NID as source. What comes from the peer's own NIDs, or by a
- * gateway to its net, is from it.
+ * Any node can write another one's NID as source. A message from the peer's own NIDs, or by
+ * a gateway to its net, is from it.
  */
 static bool is_from(const struct lx_peer *peer, const struct lx_event *event)
 {

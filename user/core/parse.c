@@ -335,8 +335,8 @@ static enum lx_match_result deliver(struct lx_core_msg *msg)
 }
 
 /*
- * Whether an MD for it may come. What waits stops its connection, so on the node's own portal only
- * pushes do: nothing else ever matches there.
+ * Whether an MD for it may come. A message that waits stops its connection, so on the node's own
+ * portal only pushes do: nothing else ever matches there.
  */
 static bool may_wait(const struct lx_core_msg *msg, uint32_t portal)
 {

@@ -130,8 +130,8 @@ void lx_me_retire(struct lx_me *me)
 /* ---- matching (lnet.md 6.1) --------------------------------------------------- */
 
 /*
- * Step 4: any NID of a peer matches its primary NID. What a node sends to itself without a
- * transport comes from 0@lo, which any of its own NIDs matches.
+ * Step 4: any NID of a peer matches its primary NID. Messages that a node sends to itself without
+ * a transport come from 0@lo, which any of its own NIDs matches.
  */
 static bool same_peer(struct lx_core *core, const struct lx_nid *nid,
 		      const struct lx_nid *primary)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The changes of a reload: the configuration of a running node as a list of facts, compared with
- * the list after the reload, and with the list as of the last time the file was read. What is not
- * as it was then, somebody has set by command.
+ * the list after the reload, and with the list as of the last time the file was read. A fact
+ * that differs from that one was set by command.
  */
 #ifndef LX_DAEMON_DIFFERENCE_H
 #define LX_DAEMON_DIFFERENCE_H

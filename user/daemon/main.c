@@ -79,7 +79,7 @@ static const char usage_text[] =
 	"  -d, --drain SECONDS    on exit, forward and drain messages for at most this long\n"
 	"                         (default: 70)\n"
 	"  -l, --log-level LEVEL  error, warning, notice, info or debug (default: info)\n"
-	"  -B, --no-bpf           load no BPF programs; LNet works without them\n"
+	"  -B, --no-bpf           load no BPF programs, neither fast path nor guard\n"
 	"  -P, --no-priority      be scheduled as any process; on a busy router lnetxd may starve\n"
 	"  -f, --foreground       accepted and ignored; lnetxd always runs in the foreground\n"
 	"  -V, --version\n"
@@ -438,7 +438,7 @@ static int open_control(struct lx_daemon *d)
 	int err = lx_server_new(d, d->group, lx_command, &d->server);
 
 	if (err == -EADDRINUSE)
-		lx_err("instance=%s action=exit reason=\"a lnetxd of this name runs already; stop "
+		lx_err("instance=%s action=exit reason=\"an lnetxd of this name runs already; stop "
 		       "it, "
 		       "or choose another name with --instance\"",
 		       d->instance);

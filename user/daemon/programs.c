@@ -375,7 +375,7 @@ int lx_programs_ban(struct lx_edit *e)
 	int err;
 
 	if (lx_nid_eq(&req->nid, &lx_nid_any))
-		return lx_edit_say(e, -EINVAL, "ban whom? Give a NID");
+		return lx_edit_say(e, -EINVAL, "give the NID to ban");
 	if (e->node && !is_neighbour(e->node, &req->nid))
 		return lx_edit_say(
 			e, -EHOSTUNREACH,
@@ -438,7 +438,7 @@ int lx_programs_prefix_add(struct lx_edit *e)
 	if (err)
 		return err;
 	if (req->action != LX_GUARD_ALLOW && req->action != LX_GUARD_DENY)
-		return lx_edit_say(e, -EINVAL, "%s: allow or deny?", req->prefix);
+		return lx_edit_say(e, -EINVAL, "%s: give allow or deny", req->prefix);
 	err = lx_guard_prefix_set(guard_of(e), &prefix, req->action);
 	if (err == -E2BIG)
 		return lx_edit_say(e, err,

@@ -50,7 +50,7 @@ static void tell(const struct lx_guard_refusal_info *r)
 	case LX_GUARD_DENIED: /* as configured */
 		lx_info("source=%s port=%u syns=%llu reason=\"a prefix denies it\" "
 			"action=\"the guard drops them: it sees a time-out\" "
-			"next=\"to take it: lnetx guard allow %s\"",
+			"next=\"to accept it: lnetx guard allow %s\"",
 			source, r->port, syns, source);
 		break;
 	}

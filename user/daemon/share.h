@@ -19,7 +19,7 @@ struct lx_ctl_status;
  */
 void lx_share_claim(void);
 
-/* Fills in what the status says of it. What is not known is 0. */
+/* Fills in what the status says of it. Unknown values are 0. */
 void lx_share_fill(struct lx_ctl_status *status);
 
 #endif

@@ -52,7 +52,8 @@ static int give_directories(const struct passwd *user)
 		err = lx_owner_give(dir, 0755, user->pw_uid, user->pw_gid);
 	}
 	if (err) {
-		lx_err("user=%s directory=%s action=exit reason=\"cannot make it theirs: %s\"",
+		lx_err("user=%s directory=%s action=exit reason=\"cannot give it to this user: "
+		       "%s\"",
 		       user->pw_name, dir, strerror(-err));
 		return err;
 	}
@@ -74,7 +75,7 @@ static void choose_capabilities(void)
 		if (!have[i])
 			lx_warn("capability=cap_%s reason=\"root does not have it here\" "
 				"next=\"see "
-				"lnetxd(8), USERS AND CAPABILITIES: what lacks without it\"",
+				"lnetxd(8), USERS AND CAPABILITIES: what is missing without it\"",
 				capng_capability_to_name(kept[i]));
 	}
 	capng_clear(CAPNG_SELECT_BOTH);

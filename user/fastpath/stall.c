@@ -118,7 +118,7 @@ static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
 
 /*
  * The first message on a lane that the next hop does not have, and of which bytes have not been
- * here yet. false: there is none. What is read of an extent counts only if that is still there
+ * here yet. false: there is none. Bytes read from an extent count only if that is still there
  * afterwards (bpf/extent.h).
  */
 static bool unfinished(struct lx_stream *s, const struct lx_lane *lane, unsigned int index,

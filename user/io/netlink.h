@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Requests to the kernel by netlink: links, routes, IPsec. What a message means is known to its
- * sender alone; here it gets there, with its answer back. No state: each request has a socket.
+ * Requests to the kernel by netlink: links, routes, IPsec. Only the callers know what their
+ * messages mean; this file carries them there, and the answers back. No state: each request has a
+ * socket.
  */
 #ifndef LX_IO_NETLINK_H
 #define LX_IO_NETLINK_H
