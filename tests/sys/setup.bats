@@ -288,7 +288,7 @@ found_not() {
 @test "doctor: no NI, health below its maximum" {
 	: >"$DIR/a.yaml"
 	start a
-	found "it has no NI"
+	found "this node has no NI"
 	ctl a net add --net tcp --if eth0
 	run -0 lx a doctor
 	[ "${lines[-1]}" = healthy ]
