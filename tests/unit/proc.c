@@ -159,6 +159,12 @@ int proc_daemon_stop(struct proc_daemon *d)
 
 	kill(d->pid, SIGTERM);
 	waitpid(d->pid, &status, 0);
+	if (status) { /* not by fail_msg(), which cuts a sanitizer's report */
+		char *log = proc_read(d->log);
+
+		fprintf(stderr, "the daemon's log:\n%s", log);
+		free(log);
+	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -36,7 +36,7 @@ struct proc_daemon {
  * socket answers. @state: the fake node's, as YAML, or NULL. All use the same instance.
  */
 void proc_daemon_start(struct proc_daemon *d, const char *state, const char *const *args);
-/* SIGTERM; returns the exit status. */
+/* SIGTERM; returns the exit status, and prints the log if that is not 0. */
 int proc_daemon_stop(struct proc_daemon *d);
 /* Waits until a line with this text is in the log; fails after some seconds. */
 void proc_daemon_wait_log(const struct proc_daemon *d, const char *text);

@@ -19,8 +19,8 @@ void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
 
 /*
  * While ENDING, the programs leave it alone. Before, it may be given, used, and wait for another
- * lane. Then it asks again: the program that would have given it that lane found it ENDING, and
- * has removed it from the queue.
+ * lane. Then it asks again: a program may have removed it from that lane's queue meanwhile, and,
+ * as it was ENDING, given it nothing.
  */
 static bool give(struct lx_fp *fp, unsigned int index, uint32_t who)
 {
