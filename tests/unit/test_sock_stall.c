@@ -359,6 +359,95 @@ static void test_others_wait_for_trickle(void **state)
 	assert_true(has_logged("others have waited too long for the rest of a message"));
 }
 
+#define LOOK 5 /* ms */
+#define EACH 1000 /* bytes of a message */
+
+struct pattern {
+	unsigned int every, takes; /* ms: a message begins, and has arrived after */
+	bool silent; /* its bytes come at the end, all at once */
+	unsigned int lag; /* bytes that have arrived, and are not acknowledged */
+};
+
+/* Message @number of a stream is on lane 0 as run @run, and @here bytes of it have arrived. */
+static void message(unsigned int stream, uint32_t number, uint16_t run, uint32_t here)
+{
+	struct lx_stream *s = &fastpath->stream[stream];
+	uint64_t start = (1 << 20) + (uint64_t)number * EACH;
+
+	s->extent[0] = (struct lx_extent){
+		.start = start, .lane_start = (uint64_t)run * EACH, .lane = 0, .len = EACH
+	};
+	s->head = 0;
+	s->tail = 1;
+	s->arrived = s->high = start + here;
+	*lx_lane_run(&fastpath->lane[0], run) = (struct lx_lane_run){
+		.start = run * EACH, .tag = LX_LANE_RUN | run, .stream = stream, .from = s->peer
+	};
+}
+
+/* Two streams send for @ms, each message of the second behind one of the first. */
+static bool slow_within(unsigned int ms, const struct pattern *of)
+{
+	struct lx_lane *l = &fastpath->lane[0];
+	uint32_t here, number;
+
+	timed_world(50);
+	fake_clock_run();
+	send_puts(dialled(OTHER_IP, &claimed, LX_CTYPE_BULK_OUT, false), 1, 0);
+	assert_true(eventually(second_stream_is_on, 20000));
+	fake_clock_stop();
+	lx_env_lock(env); /* so the daemon looks when we say */
+	l->window_edge = 1 << 30;
+	for (unsigned int t = 0; t < ms && !stream_is_slow(); t += LOOK) {
+		number = t / of->every;
+		here = t % of->every * EACH / of->takes;
+		if (here < EACH && of->silent)
+			here = EACH / 2;
+		if (here > EACH)
+			here = EACH;
+		message(0, number, 2 * number, here);
+		message(1, number, 2 * number + 1, EACH);
+		fastpath->stream[0].packets++;
+		l->run_first = 2 * number;
+		l->una = 2 * number * EACH + (here > of->lag ? here - of->lag : 0);
+		l->word = (uint64_t)((here < EACH ? LX_LANE_BUSY : 0) |
+				     (2 * number + 2) << LX_LANE_TAIL_SHIFT | 1)
+				  << 32 |
+			  (2 * number + 2) * EACH;
+		fake_clock_go(LOOK);
+		lx_fp_lane_watch(fp(), 0, lx_sock_now());
+	}
+	l->word &= ~((uint64_t)LX_LANE_BUSY << 32);
+	fastpath->stream[0].tail = fastpath->stream[1].tail = 0;
+	lx_env_unlock(env);
+	assert_false(fastpath->stream[1].aside);
+	return stream_is_slow();
+}
+
+/* A client on a slow link: no message takes long, but others wait for it most of the time. */
+static void test_slow_link(void **state)
+{
+	assert_true(slow_within(1000, &(struct pattern){ .every = 100, .takes = 80 }));
+}
+
+/* A fast client's message is in the way of others for some ms, too. */
+static void test_seldom_slow(void **state)
+{
+	assert_false(slow_within(20000, &(struct pattern){ .every = 400, .takes = 20 }));
+}
+
+/* TCP mends a loss: others wait for a quarter of the time, but nothing comes in it. */
+static void test_lossy_link(void **state)
+{
+	assert_false(slow_within(20000, &(struct pattern){ 1000, 250, .silent = true }));
+}
+
+/* A slow link behind us: the sender does what it can. */
+static void test_slow_link_behind(void **state)
+{
+	assert_false(slow_within(20000, &(struct pattern){ 100, 80, .lag = 100 }));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +468,10 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_done, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait_for_trickle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slow_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_seldom_slow, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lossy_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slow_link_behind, setup, teardown),
 	};
 
 	return SOCKFP_RUN(tests);

@@ -98,6 +98,7 @@ struct lx_fp_stream {
 	uint64_t window_seen;      /* reasons[WINDOW] at the last tick */
 	uint64_t gaps_seen, gaps_bytes_seen; /* at the last review */
 	uint64_t sample_ns, sample_seen; /* when s->sample was incremented; s->messages then */
+	uint64_t waited_ns, waited_at_ns; /* others, for its messages; when that last grew */
 	uint64_t stuck_seen;       /* s->progress_ns when the sender was last told what it lost */
 	int next_hop;              /* of its last message; -1: unknown */
 };

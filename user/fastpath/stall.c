@@ -368,6 +368,20 @@ static uint64_t packets_of(struct lx_fp *fp, uint32_t stream)
 }
 
 /*
+ * Others wait for the rest of this stream's message, which keeps coming: it is no loss that TCP
+ * mends. Counts for how long they have over all its messages; true: too long.
+ */
+static bool waited_too_long(struct lx_fp_stream *stream, uint64_t since_ns, uint64_t now)
+{
+	uint64_t forgotten = (now - stream->waited_at_ns) / LX_WAITED_SHARE;
+
+	stream->waited_ns -= forgotten < stream->waited_ns ? forgotten : stream->waited_ns;
+	stream->waited_ns += since_ns;
+	stream->waited_at_ns = now;
+	return stream->waited_ns >= LX_LANE_SLOW_NS;
+}
+
+/*
  * Counts for how long others have waited for the sender of a lane's first message, and acts. While
  * bytes trickle in, and are acknowledged, it is the sender that they wait for all the time.
  */
@@ -377,6 +391,7 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t since_ns = now - run->seen_ns, packets = packets_of(fp, stream);
+	bool slow = false;
 
 	if (since_ns > LX_LOOK_MAX_NS)
 		since_ns = LX_LOOK_MAX_NS;
@@ -386,6 +401,8 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 	} else if (run->owes) {
 		run->owed_ns += since_ns;
 		run->silent_ns = run->seen_packets == packets ? run->silent_ns + since_ns : 0;
+		if (turn == LX_FP_TURN_SENDER && now < run->since_ns + LX_QUIET_NS)
+			slow = waited_too_long(&fp->stream[stream], since_ns, now);
 	}
 	run->seen_ns = now;
 	run->seen_packets = packets;
@@ -394,7 +411,7 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 		     (turn == LX_FP_TURN_NEXT_HOP && now < run->una_ns + LX_QUIET_NS));
 	if (run->owes && !run->store && run->owed_ns >= LX_STORE_NS)
 		lx_fp_store_begin(fp, index, "others wait for the rest of a message", now);
-	if (!run->owes || run->owed_ns < LX_LANE_SLOW_NS)
+	if (!run->owes || (!slow && run->owed_ns < LX_LANE_SLOW_NS))
 		return;
 	sender_is_slow(fp, index, stream, now);
 	if (run->owed_ns < LX_OTHERS_NS && run->silent_ns < LX_SILENT_OTHERS_NS)
