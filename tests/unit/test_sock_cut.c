@@ -173,8 +173,8 @@ static void test_arrives_after_all(void **state)
 	first_leaves();
 	lane_has_acked(FIRST);
 	second_repeats(0, SECOND);
-	assert_false(closed(to_server, 0));
 	assert_true(second_comes(to_server, 0));
+	assert_false(closed(to_server, 0));
 	assert_false(eventually(is_being_cut, 0));
 	assert_int_equal(drain(control), 0);
 }
