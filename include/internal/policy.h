@@ -30,7 +30,11 @@
 #define LX_STORE_SHARE 8
 /* No message queues behind a run that has been first for longer; such a sender is slow. */
 #define LX_LANE_SLOW_NS (2 * LX_RTO_MIN_NS)
-/* So is one for which others waited as long over many messages, less 1/16 of the time since. */
+/*
+ * So is one for which others waited as long over many messages, beyond the first 20 ms of each,
+ * less 1/16 of the time since.
+ */
+#define LX_WAITED_MIN_NS (20 * LX_MS_NS)
 #define LX_WAITED_SHARE 16
 /* A stream of which one took as long begins no message on a lane until so many came in time. */
 #define LX_LATE_MESSAGES 16

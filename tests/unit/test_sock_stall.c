@@ -436,6 +436,12 @@ static void test_seldom_slow(void **state)
 	assert_false(slow_within(20000, &(struct pattern){ .every = 400, .takes = 20 }));
 }
 
+/* Many share the lane, and each message is in the way for some ms: all the time somebody waits. */
+static void test_busy_lane(void **state)
+{
+	assert_false(slow_within(20000, &(struct pattern){ .every = 20, .takes = 15 }));
+}
+
 /* TCP mends a loss: others wait for a quarter of the time, but nothing comes in it. */
 static void test_lossy_link(void **state)
 {
@@ -470,6 +476,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_others_wait_for_trickle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_seldom_slow, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_busy_lane, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lossy_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow_link_behind, setup, teardown),
 	};

@@ -401,7 +401,8 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 	} else if (run->owes) {
 		run->owed_ns += since_ns;
 		run->silent_ns = run->seen_packets == packets ? run->silent_ns + since_ns : 0;
-		if (turn == LX_FP_TURN_SENDER && now < run->since_ns + LX_QUIET_NS)
+		if (run->owed_ns > LX_WAITED_MIN_NS && turn == LX_FP_TURN_SENDER &&
+		    now < run->since_ns + LX_QUIET_NS)
 			slow = waited_too_long(&fp->stream[stream], since_ns, now);
 	}
 	run->seen_ns = now;
