@@ -260,20 +260,35 @@ static inline void lane_has_acked(uint64_t una)
 	lx_env_unlock(env);
 }
 
+/*
+ * A stream's only message is run @number of its lane, the last one, and @here bytes of it have
+ * arrived. With the lock held.
+ */
+static inline void put_run(uint16_t number, unsigned int stream, const struct lx_extent *message,
+			   uint32_t here)
+{
+	struct lx_lane *l = &fastpath->lane[message->lane];
+	struct lx_stream *s = &fastpath->stream[stream];
+
+	s->extent[0] = *message;
+	s->head = 0;
+	s->tail = 1;
+	s->high = s->arrived = message->start + here;
+	*lx_lane_run(l, number) = (struct lx_lane_run){ .start = message->lane_start,
+							.tag = LX_LANE_RUN | number,
+							.stream = stream,
+							.from = s->peer };
+	l->word = lx_lane_word(stream, number + 1, message->lane_start + message->len);
+}
+
 /* Puts the first @len of a message's @all bytes on the lane. */
 static inline void begin_on_lane(unsigned int lane, unsigned int stream, uint32_t all, uint32_t len)
 {
 	struct lx_lane *l = &fastpath->lane[lane];
-	struct lx_stream *s = &fastpath->stream[stream];
 
 	lx_env_lock(env);
-	s->extent[0] = (struct lx_extent){ .lane = lane, .len = all };
-	s->head = 0;
-	s->tail = 1;
-	s->high = s->arrived = len;
+	put_run(0, stream, &(struct lx_extent){ .lane = lane, .len = all }, len);
 	l->run_first = 0;
-	l->run[0] = (struct lx_lane_run){ .tag = LX_LANE_RUN, .stream = stream, .from = s->peer };
-	l->word = (uint64_t)(LX_LANE_BUSY | 1 << LX_LANE_TAIL_SHIFT | stream) << 32 | all;
 	l->sent = len;
 	l->una = 0;
 	lx_env_unlock(env);
@@ -287,8 +302,7 @@ static inline void another_behind(uint32_t len)
 	lx_env_lock(env);
 	l->run[1] = (struct lx_lane_run){ .start = (uint32_t)l->word, .tag = LX_LANE_RUN | 1,
 					  .stream = 63, .from = fastpath->stream[0].peer };
-	l->word = (uint64_t)(LX_LANE_BUSY | 2 << LX_LANE_TAIL_SHIFT | 63) << 32 |
-		  ((uint32_t)l->word + len);
+	l->word = lx_lane_word(63, 2, (uint32_t)l->word + len);
 	l->first_ns = lx_sock_now();
 	lx_env_unlock(env);
 }

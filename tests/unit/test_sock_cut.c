@@ -41,19 +41,9 @@ static size_t drain(int fd)
 
 static void put_on_lane(unsigned int stream, uint32_t start, uint32_t len, uint32_t here)
 {
-	unsigned int number = !!start, n = number + 1;
-	struct lx_stream *s = &fastpath->stream[stream];
-	struct lx_lane *l = &fastpath->lane[0];
-
-	s->extent[0] = (struct lx_extent){ .len = len, .lane_start = start, .type = LX_MSG_PUT };
-	s->head = 0;
-	s->tail = 1;
-	s->high = s->arrived = here;
-	l->run[number] = (struct lx_lane_run){
-		.start = start, .tag = LX_LANE_RUN | number, .stream = stream, .from = s->peer
-	};
-	l->word = (uint64_t)(LX_LANE_BUSY | n << LX_LANE_TAIL_SHIFT | stream) << 32 | (start + len);
-	l->sent = start + len;
+	put_run(!!start, stream,
+		&(struct lx_extent){ .len = len, .lane_start = start, .type = LX_MSG_PUT }, here);
+	fastpath->lane[0].sent = start + len;
 }
 
 /*
