@@ -5,7 +5,9 @@
 #
 #	make              build everything, below build/
 #	make demo *       see it work, half a minute; KEEP=1 leaves it running
-#	make check *      all tests; T='asan/test_sock* sys/ipv6' some of them
+#	make check *      all tests; T='asan/test_sock* sys/ipv6' some of them; KERNELS=6.1
+#	                  SUITES='boot bpf' those of vmtest beside them
+#	make durations *  all tests, and write down how long each takes, which orders make check
 #	make bench *      measure; QUICK=1, CASES=route,node, ROUNDS=, SECONDS=
 #	make plots        draw a run of the bench; RUN=build/bench.csv
 #	make vmtest *     tests on other kernels, in QEMU; KERNELS='6.1 6.12' SUITES='o2ib'
@@ -18,6 +20,7 @@
 #	make package      Debian packages, in build/package; RHEL's and SLES': make package-rpm
 #	make dist         the source of the last commit, as build/lnetx-VERSION.tar.gz
 #	make package-check *  install, upgrade, remove them in clean Debian 12 and 13; SUITES=trixie
+#	make fresh-check *  README and package-check as a new user, in fresh Debian 12 and 13
 #	make style        check the sources; so do make includes, circles, format-check
 #	make reference    renew the parts of the manual that come from tables
 #	make help         print this
@@ -39,7 +42,22 @@ MAKEFLAGS += --no-builtin-rules
 export PYTHONDONTWRITEBYTECODE := 1
 
 SHELL := /bin/bash
-VERSION := 0.2.0
+# Root builds as the owner of the tree, who can then build again. These recipes need root themselves.
+AS_OWNER := tools/dist/as-owner
+owners := $(shell stat -c %u . build 2>/dev/null)
+ifneq ($(if $(filter clean help,$(MAKECMDGOALS)),,$(filter-out $(firstword $(owners)),$(owners))),)
+$(error build/ is not of the owner of $(CURDIR), who could not build in it. Next: sudo rm -r build)
+endif
+ifneq ($(filter-out 0,$(if $(filter 0,$(shell id -u)),$(firstword $(owners)))),)
+NEED_ROOT := deps check durations cross-check fuzz vmtest bench-o2ib install uninstall package package-rpm \
+	package-check fresh-check clean need-root bench demo
+$(NEED_ROOT): private SHELL := /bin/bash
+$(NEED_ROOT): private .SHELLFLAGS := -c
+SHELL := $(CURDIR)/$(AS_OWNER)
+.SHELLFLAGS := /bin/bash -c
+endif
+
+VERSION := $(shell sed -n 's/^.define LX_VERSION "\(.*\)"/\1/p' include/lnetx/version.h)
 SONAME := liblnetx.so.1
 CTL_SONAME := liblnetxctl.so.0
 V ?= 0
@@ -77,8 +95,8 @@ LIBBPF_OLDEST := 0.8
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps captures dist check cross-check fuzz vmtest bench-o2ib demo bench plots clean uninstall includes style help format-check \
-	package package-rpm package-check
+NEED_NO_LIBS := deps captures dist check durations cross-check fuzz vmtest bench-o2ib demo bench plots clean uninstall includes style help format-check \
+	package package-rpm package-check fresh-check
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 found = $(filter found,$(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo found))
@@ -96,10 +114,12 @@ endif
 endif
 
 CFLAGS ?= $(if $(SAN),-O1,-O2) -g
-LX_CPPFLAGS := -Iinclude -Ibuild/bpf -D_GNU_SOURCE -DLX_VERSION='"$(VERSION)"' \
+LX_CPPFLAGS := -Iinclude -Ibuild/bpf -D_GNU_SOURCE \
 	$(shell $(PKG_CONFIG) --cflags $(LIBS) $(if $(no_bpf),,libbpf) jansson 2>/dev/null)
-LX_CFLAGS := -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes -Wvla \
-	-fvisibility=hidden -fPIC -pthread $(if $(WERROR),-Werror)
+# A list's entry is found from its link (list.h), of which gcc 12 at -O2 thinks that a store to its
+# neighbour changes no list head inside another struct: a loop over a list never ended.
+LX_CFLAGS := -std=gnu11 -fno-strict-aliasing -Wall -Wextra -Wno-unused-parameter \
+	-Wmissing-prototypes -Wvla -fvisibility=hidden -fPIC -pthread $(if $(WERROR),-Werror)
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null) -pthread
 # For the daemon, not the library: BPF, and capabilities.
 LIBBPF := $(if $(no_bpf),,$(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null))
@@ -160,11 +180,13 @@ CTL_OBJS := $(call obj,$(CTL_SRCS))
 TESTS := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRCS) $(GOLDEN_SRCS) $(RDMA_SRCS)))
 FUZZERS := $(patsubst %.c,$(B)/tests/%,$(notdir $(FUZZ_SRCS)))
 
-# $(call link,flags): a program from the objects and archives it depends on
+# $(call link,flags): a program from the objects and archives it depends on. What it took from them
+# is in PROGRAM.inputs, for tests/changed.
 define link
 $(call say,LINK,$@)
 @mkdir -p $(@D)
-$(Q)$(CC) $(LX_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o %.a,$^) -o $@ $(1) $(LDLIBS)
+$(Q)$(CC) $(LX_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o %.a,$^) -o $@ $(1) $(LDLIBS) \
+	-Wl,--trace,--trace >$@.inputs
 endef
 
 define archive
@@ -177,6 +199,13 @@ $(B)/%.o: %.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LX_CPPFLAGS) $(CPPFLAGS) $(LX_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# Only looks for mistakes: for a second compiler, in what it does not have to build.
+$(B)/%.syntax: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LX_CPPFLAGS) $(CPPFLAGS) $(LX_CFLAGS) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ \
+		-fsyntax-only $< && touch $@
 
 # ---- BPF programs ------------------------------------------------------------------
 #
@@ -202,8 +231,8 @@ build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
 
 # Compile after the skeletons exist; from then on the *.d files have the dependencies.
-$(if $(no_bpf),,$(call obj,$(wildcard user/bpf/*.c) $(wildcard tests/unit/test_bpf_*.c) \
-	tests/unit/bpfworld.c): | $(BPF_SKELETONS))
+WITH_BPF_SRCS := $(wildcard user/bpf/*.c tests/unit/test_bpf_*.c) tests/unit/bpfworld.c
+$(if $(no_bpf),,$(WITH_BPF_SRCS:%.c=$(B)/%.o) $(WITH_BPF_SRCS:%.c=$(B)/%.syntax): | $(BPF_SKELETONS))
 
 bpf: $(BPF_SKELETONS)
 
@@ -375,12 +404,19 @@ $(B)/tests/%: $(B)/tests/rdma/%.o $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
 # Watches the packets of system tests.
-$(B)/tests/sys/packets.o: | build/bpf/packets.skel.h
+$(addprefix $(B)/tests/sys/packets,.o .syntax): | build/bpf/packets.skel.h
 
 $(B)/tests/packets: $(B)/tests/sys/packets.o
 	$(call link,$(LIBBPF))
 
-sys-programs: $(B)/tests/packets
+# Reads counters of the fast path's programs.
+$(B)/tests/streams: $(B)/tests/sys/streams.o
+	$(call link,$(LIBBPF))
+
+$(B)/tests/cable: $(B)/tests/sys/cable.o
+	$(call link)
+
+sys-programs: $(addprefix $(B)/tests/,packets streams cable)
 
 $(B)/tests/libfuzz.a: $(call obj,$(FUZZ_HELP_SRCS))
 	$(archive)
@@ -402,13 +438,20 @@ captures: build/captures
 
 unit: $(TESTS) $(B)/tests/lnetxd-fake programs captures
 
+# Tests and the load generator.
+syntax: $(patsubst %.c,$(B)/%.syntax,$(filter-out %.bpf.c,$(wildcard tests/*/*.c tools/bench/*.c)))
+
 fuzzers: $(FUZZERS)
 
 deps:
 	$(Q)tools/dist/deps build man
 
+vms = $(if $(KERNELS),-v '$(KERNELS) $(SUITES)')
 check:
-	$(Q)tests/run $(T)
+	$(Q)tests/run $(vms) $(T)
+
+durations:
+	$(Q)tests/run -d $(vms) $(T)
 
 cross-check:
 	$(Q)tests/cross-check $(T)
@@ -420,16 +463,18 @@ fuzz:
 # Kernels are series of Debian or directories, suites are patterns: vmtest/run -l.
 KERNELS ?=
 SUITES ?=
+# On an emulated machine everything is far away; for the daemon in build/near nothing is.
 vmtest:
 	$(Q)tools/dist/deps build test vmtest
-	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs sys-programs
-	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) SAN=asan unit programs bench-programs
+	+$(Q)V=$(V) $(AS_OWNER) tools/dist/progress -j$$(nproc) all bench-programs sys-programs
+	+$(Q)V=$(V) $(AS_OWNER) tools/dist/progress -j$$(nproc) B=build/near CPPFLAGS=-DLX_FAR_US=100000000 programs
+	+$(Q)V=$(V) $(AS_OWNER) tools/dist/progress -j$$(nproc) SAN=asan unit programs bench-programs
 	$(Q)set -f; vmtest/run $(KERNELS:%=-k %) $(SUITES:%=-s %)
 	$(Q)$(if $(SUITES),,bats vmtest/kernel.bats vmtest/harness.bats)
 
 bench-o2ib:
 	$(Q)tools/dist/deps build bench vmtest
-	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs
+	+$(Q)V=$(V) $(AS_OWNER) tools/dist/progress -j$$(nproc) all bench-programs
 	$(Q)vmtest/run -v $(or $(KERNELS:%=-k %),-k $(shell vmtest/kernel -l | tail -n 1)) --suites vmtest/bench.suites
 
 includes style:
@@ -508,12 +553,14 @@ install: all man $(B)/lnetx.pc $(B)/lnetxctl.pc $(B)/lnetxd.service
 		IFS=: read -r mode from to <<<"$$f" && \
 		install -D -m "$$mode" "$$from" "$(DESTDIR)$$to" || exit 1; \
 	done
+	$(Q)tools/dist/links "$(DESTDIR)$(DOCDIR)"
 	$(Q)for f in $(LINKS); do ln -sf "$${f%:*}" "$(DESTDIR)$${f#*:}" || exit 1; done
 	$(Q)mkdir -p "$(DESTDIR)$(NAMES_DIR)" && for n in $(NAMES); do \
 		ln -srf "$(DESTDIR)$(SBINDIR)/lnetx" "$(DESTDIR)$(NAMES_DIR)/$$n" || exit 1; \
 	done
 	@[ "$(DESTDIR)" ] || getent passwd lnetx >/dev/null || echo "there is no user lnetx yet," \
-		"which lnetxd.service runs as. Next: systemd-sysusers"
+		"which lnetxd.service runs as. Next: $$(command -v systemd-sysusers >/dev/null && \
+		echo systemd-sysusers || echo useradd --system --user-group --no-create-home lnetx)"
 	@tools/dist/names -i "$(NAMES_DIR)" $(LUSTRE_LINKS)
 
 uninstall:
@@ -526,22 +573,29 @@ uninstall:
 # ---- packages ----------------------------------------------------------------------------
 
 package:
-	$(Q)tools/dist/deps build man package
-	$(Q)tools/dist/package deb
+	$(Q)tools/dist/deps build man deb
+	$(Q)$(AS_OWNER) tools/dist/package deb
 
 package-rpm:
-	$(Q)tools/dist/deps build man package
-	$(Q)tools/dist/package rpm
+	$(Q)tools/dist/deps build man rpm
+	$(Q)$(AS_OWNER) tools/dist/package rpm
 
 package-check: package
-	$(Q)tools/dist/deps build man test package
-	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs sys-programs
+	$(Q)tools/dist/deps build man test deb rpm package-check
+	+$(Q)V=$(V) $(AS_OWNER) tools/dist/progress -j$$(nproc) all bench-programs sys-programs
 	$(Q)bats tests/package/package.bats
+	$(Q)$(if $(filter bookworm,$(or $(SUITES),bookworm)), \
+		README_ROOT=$(CURDIR)/build/package/roots/bookworm bats tests/sys/readme.bats)
+
+fresh-check:
+	$(Q)tools/dist/deps package-check
+	$(Q)tests/package/fresh $(or $(SUITES),bookworm trixie)
+	+$(Q)$(MAKE) --no-print-directory package-check
 
 # For a release. Its number and date are those of the changelog.
 dist:
 	$(Q)grep -q '^## \[$(VERSION)\] - 20[0-9-]*$$' CHANGELOG.md || { \
-		echo "CHANGELOG.md has no date for $(VERSION), the VERSION of the Makefile" >&2; exit 1; }
+		echo "CHANGELOG.md has no date for $(VERSION), the version of include/lnetx/version.h" >&2; exit 1; }
 	$(Q)mkdir -p build
 	$(Q)git archive --prefix=lnetx-$(VERSION)/ -o build/lnetx-$(VERSION).tar.gz HEAD
 	@git diff --quiet HEAD || echo "uncommitted changes are not in it" >&2
@@ -550,7 +604,7 @@ dist:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man reference unit sys-programs captures fuzzers deps check cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall dist package package-rpm package-check clean
+.PHONY: all lib bpf programs man reference unit sys-programs captures syntax fuzzers deps check durations cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall dist package package-rpm package-check fresh-check clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.

@@ -342,9 +342,9 @@ static long lx_sack_extent(__u32 i, void *arg)
 }
 
 /*
- * Which extents to look at for SACK. Those that went the same way as the head, because a faster
- * lane further on is no sign of loss; all if the head's next byte never arrived here, or if nothing
- * has moved for a while. None behind another stream's run: that stream's bytes are what is missing.
+ * Which extents to look at for SACK. Only those on the head's lane: data acknowledged on a faster
+ * lane does not mean that the head was lost. All, if the head's next byte never arrived here, or if
+ * nothing has moved for a while. None behind another stream's run, whose bytes are what is missing.
  */
 static LX_NOINLINE enum lx_sack_reach lx_sack_reach(struct lx_stream *s, __u32 index, __u32 tail,
 						    __u64 now_ns)

@@ -25,8 +25,6 @@
 #ifndef LX_BPF_CUT_H
 #define LX_BPF_CUT_H
 
-#include <bpf/bpf_core_read.h>
-
 #include "xmit.h"
 
 /*
@@ -111,21 +109,6 @@ LX_INLINE int lx_cut(struct __sk_buff *skb, struct lx_scratch *w, __u32 hlen, __
 	if (bpf_skb_pull_data(skb, n < LX_CUT_MIN ? at + LX_CUT_MIN : at))
 		return -1;
 	return n < LX_CUT_MIN ? lx_cut_few(skb, w, w->data_at, n) : lx_cut_start(skb, n);
-}
-
-struct sk_buff___lx {
-	__u16 transport_header, network_header;
-} __attribute__((preserve_access_index));
-
-/* Whether the kernel knows where the TCP header of a packet without IP options is. */
-LX_INLINE int lx_headers_are_true(struct __sk_buff *skb)
-{
-	const struct sk_buff___lx *known = (void *)skb; /* what the program's context really is */
-	__u32 ip = skb->protocol == lx_be16(ETH_P_IP) ? sizeof(struct lx_ip4_hdr)
-						      : sizeof(struct lx_ip6_hdr);
-
-	return (__u16)(BPF_CORE_READ(known, transport_header) -
-		       BPF_CORE_READ(known, network_header)) == ip;
 }
 
 /* ---- a segment ----------------------------------------------------------------- */

@@ -12,8 +12,10 @@
  *	ack.h       the ACK for a sender
  *	fragment.h  parts of a packet, canonical headers
  *	checksum.h  verifying checksums
+ *	skb.h       what the kernel knows of a packet
  *	tcp.h       reading and writing segments
  *	accept.h    whether TCP would accept a segment
+ *	past.h      segments that the programs have not seen
  *	store.h     bytes for a next hop that does not take them
  *	xmit.h      packets that leave
  *	cut.h       parts of packets that leave
@@ -29,6 +31,7 @@
 #define memset __builtin_memset
 #define memcpy __builtin_memcpy
 #include "icmp.h"
+#include "past.h"
 #include "takeover.h"
 
 struct {
@@ -163,7 +166,6 @@ static int lx_stored_emit(const struct lx_stored *record, __u32 len)
 static LX_NOINLINE void lx_trace(void *packet, const struct lx_stream *s,
 				 const struct lx_message *m, const struct lx_choice *c)
 {
-	const __u8 *lnet = s->header + sizeof(struct lx_sock_msg);
 	struct lx_settings *settings = lx_settings();
 	struct lx_trace t;
 
@@ -176,12 +178,7 @@ static LX_NOINLINE void lx_trace(void *packet, const struct lx_stream *s,
 	t.reason = c->reason;
 	t.type = m->type;
 	t.dst = m->dst;
-	if (s->version == LX_SOCK_V4)
-		memcpy(&t.src, lnet + __builtin_offsetof(struct lx_hdr_nid16, src_nid),
-		       sizeof(t.src));
-	else
-		lx_nid_from_u64(lx_le64(lx_get64(lnet + __builtin_offsetof(struct lx_hdr_nid4,
-									    src_nid), 0)), &t.src);
+	t.src = m->src;
 	bpf_perf_event_output(packet, &trace, BPF_F_CURRENT_CPU, &t, sizeof(t));
 }
 
@@ -189,6 +186,29 @@ static LX_NOINLINE void lx_trace(void *packet, const struct lx_stream *s,
 LX_INLINE int lx_is_for_us(const struct __sk_buff *skb)
 {
 	return skb->pkt_type == PACKET_HOST || (skb->mark & LX_MARK_MASK) == LX_MARK;
+}
+
+/* The daemon relies on what it knows of a connection only if the programs see all of it. */
+LX_INLINE void lx_flow_comes(struct lx_flow *flow, const struct __sk_buff *skb)
+{
+	if (flow->in != skb->ifindex && (skb->mark & LX_MARK_MASK) != LX_MARK)
+		flow->in = skb->ifindex;
+}
+
+/* The programs' own packets follow the socket's: the kernel knows the route. */
+static LX_NOINLINE int lx_flow_moves(struct lx_flow *flow, __u32 ifindex)
+{
+	struct lx_stream *s;
+	struct lx_lane *lane;
+
+	if (!flow)
+		return 0;
+	flow->out = ifindex;
+	if (flow->kind == LX_FLOW_STREAM && (s = lx_stream_at(flow->index)))
+		s->ifindex = ifindex;
+	if (flow->kind == LX_FLOW_LANE && (lane = lx_lane_at(flow->index)))
+		lane->ifindex = ifindex;
+	return 0;
 }
 
 /* Returns 1; 0: not TCP; -1: not in the form of a connection's packets. */
@@ -203,18 +223,29 @@ static LX_NOINLINE int lx_read_in(struct __sk_buff *skb, struct lx_scratch *w)
 	return read;
 }
 
+LX_INLINE int lx_flow_in(struct __sk_buff *skb, struct lx_scratch *w, const struct lx_flow *flow)
+{
+	if (flow->kind == LX_FLOW_SHIFT)
+		return lx_shift_in(skb, w, flow->index);
+	w->g.now_ns = bpf_ktime_get_ns();
+	w->index = flow->index;
+	w->may_cut = 0;
+	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
+}
+
 SEC("tc")
 int lnetx_ingress(struct __sk_buff *skb)
 {
 	__u32 which = 0;
 	struct lx_scratch *w = bpf_map_lookup_elem(&scratch, &which);
 	struct lx_flow *flow;
-	int read;
+	int read, verdict;
 
 	if (!w || !lx_is_for_us(skb))
 		return LX_GO_ON;
 	if (lx_is_marked(skb, LX_MARK_JOIN_UP)) {
 		skb->mark = 0;
+		lx_skb_pass(skb);
 		return LX_GO_ON;
 	}
 	read = lx_read_in(skb, w);
@@ -228,15 +259,39 @@ int lnetx_ingress(struct __sk_buff *skb)
 	/* Nothing in it can be trusted, or corrected for our socket. */
 	if (read < 0)
 		return LX_DROP;
+	lx_flow_comes(flow, skb);
 	/* A priority is not for where the packet goes next. */
 	if (skb->vlan_present && bpf_skb_vlan_pop(skb))
 		return LX_DROP;
-	if (flow->kind == LX_FLOW_SHIFT)
-		return lx_shift_in(skb, w, flow->index);
-	w->g.now_ns = bpf_ktime_get_ns();
-	w->index = flow->index;
-	w->may_cut = 0;
-	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
+	verdict = lx_flow_in(skb, w, flow);
+	if (verdict == LX_GO_ON)
+		lx_skb_pass(skb);
+	return verdict;
+}
+
+/*
+ * At the socket of a stream or a lane. It has other numbers than its connection: what comes past
+ * the programs may lie in its window, at the wrong place. TCP repeats what is dropped. A socket
+ * that lnetxd has left behind delivers no bytes: its peer is to learn that it is gone.
+ */
+SEC("socket")
+int lnetx_passed(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+	struct lx_settings *settings;
+	struct lx_scratch *w;
+	__u32 which = 0;
+
+	if (lx_skb_is_passed(skb) ||
+	    (sk && sk->state != BPF_TCP_ESTABLISHED && sk->state != BPF_TCP_CLOSE_WAIT))
+		return -1; /* all of it */
+	settings = lx_settings();
+	w = bpf_map_lookup_elem(&scratch, &which);
+	if (!settings || !w)
+		return 0;
+	LX_ADD(&settings->unpassed, 1);
+	lx_past_note(skb, &w->g);
+	return 0;
 }
 
 /*
@@ -273,6 +328,8 @@ int lnetx_egress(struct __sk_buff *skb)
 		bpf_map_delete_elem(&flows, &w->g.key);
 		return LX_GO_ON;
 	}
+	if (flow->out != skb->ifindex)
+		lx_flow_moves(flow, skb->ifindex);
 	if (flow->kind == LX_FLOW_SHIFT)
 		return lx_shift_out(skb, w, flow->index);
 	w->g.now_ns = bpf_ktime_get_ns();
@@ -302,6 +359,8 @@ int lnetx_part(struct __sk_buff *skb)
 	w->g.now_ns = bpf_ktime_get_ns();
 	w->index = flow->index;
 	w->may_cut = settings->cuts;
+	if (lx_is_marked(skb, LX_MARK_FIN))
+		return flow->kind == LX_FLOW_LANE ? lx_lane_fin(skb, w) : LX_DROP;
 	if (lx_is_marked(skb, LX_MARK_TELL)) {
 		skb->mark = 0;
 		return lx_answer(skb, w, stream);
@@ -339,7 +398,30 @@ int lnetx_join(struct __sk_buff *skb)
 	return LX_DROP;
 }
 
-/* Run by the daemon, not for packets. Returns enum lx_takeover_result. */
+/*
+ * In place of the others while they move to the front of a hook (user/bpf/hook.h): no packet of
+ * theirs passes by, so TCP sends some of them again.
+ */
+SEC("tc")
+int lnetx_hold(struct __sk_buff *skb)
+{
+	__u32 which = 1;
+	struct lx_scratch *w = bpf_map_lookup_elem(&scratch, &which);
+	struct lx_flow_key out;
+
+	if (!w || !lx_read_in(skb, w))
+		return LX_GO_ON;
+	memcpy(out.remote, w->g.key.local, sizeof(out.remote));
+	memcpy(out.local, w->g.key.remote, sizeof(out.local));
+	out.remote_port = w->g.key.local_port;
+	out.local_port = w->g.key.remote_port;
+	return lx_flow_of(&w->g.key) || lx_flow_of(&out) ? LX_DROP : LX_GO_ON;
+}
+
+/*
+ * Run by the daemon, with a request (returns enum lx_takeover_result), or with a segment to be sent
+ * as what its mark says (user/bpf/poke.h).
+ */
 SEC("tc")
 int lnetx_takeover(struct __sk_buff *skb)
 {
@@ -349,6 +431,10 @@ int lnetx_takeover(struct __sk_buff *skb)
 	(void)*(volatile __u32 *)&(__u32){ bpf_core_type_id_local(struct lx_fp_peer) +
 					   bpf_core_type_id_local(struct lx_lane) +
 					   bpf_core_type_id_local(struct lx_stream) };
+	if (skb->mark) {
+		lx_clone_now(skb);
+		return LX_TAKEOVER_OK;
+	}
 	if (bpf_skb_load_bytes(skb, ETH_HLEN, &takeover, sizeof(takeover)))
 		return LX_TAKEOVER_NO_SOCKET;
 	return lx_takeover(skb, &takeover);

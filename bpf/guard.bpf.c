@@ -18,8 +18,6 @@
 #define memcpy __builtin_memcpy
 #include "guard.h"
 
-#define HEADERS 512 /* headers are looked for in this many bytes */
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -168,8 +166,11 @@ int lnetx_guard_tc(struct __sk_buff *skb)
 	if (skb->vlan_tci & 0xfff)
 		return TC_ACT_UNSPEC;
 	kind = lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &packet);
-	if (kind == LX_PACKET_TRUNCATED &&
-	    !bpf_skb_pull_data(skb, skb->len < HEADERS ? skb->len : HEADERS)) {
+	/*
+	 * GRO joins packets with their headers in front. Others are pulled as a whole: after less,
+	 * the kernel may fail to take them apart (skb.h).
+	 */
+	if (kind == LX_PACKET_TRUNCATED && !skb->gso_size && !bpf_skb_pull_data(skb, skb->len)) {
 		packet = (struct lx_packet){ 0 };
 		kind = lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end,
 				       &packet);

@@ -79,7 +79,7 @@ LX_INLINE __u32 lx_lane_quoted(const struct lx_lane *lane, __u32 seq)
 	__u64 pos = lx_pos_of(seq, lane->base_seq, lane->una);
 
 	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
-		return seq - lane->shift;
+		return seq - lane->socket_shift;
 	if (lx_pos_before(pos, lane->una) ||
 	    !lx_pos_before(pos, lx_lane_next(lane->word, lane->una)))
 		return seq;
@@ -88,7 +88,7 @@ LX_INLINE __u32 lx_lane_quoted(const struct lx_lane *lane, __u32 seq)
 	 * sent.
 	 */
 	if (lane->state == LX_LANE_STORED)
-		return lx_seq_min(seq, lane->store_sent) - lane->store_shift;
+		return lx_lane_socket_hears(lane, seq);
 	return lane->base_seq - lane->shift;
 }
 

@@ -130,6 +130,40 @@ LX_INLINE void lx_lane_waited(struct lx_lane *lane, __u32 number, __u64 now_ns)
 	LX_ADD(&lane->waits[i & (LX_LANE_WAITS - 1)], 1);
 }
 
+/* ---- the socket ------------------------------------------------------------------------ */
+
+/* The connection's number of a segment that the socket sends; @room: bytes, and its FIN. */
+LX_INLINE __u32 lx_lane_socket_sends(struct lx_lane *lane, __u32 seq, __u32 room)
+{
+	__u32 at = seq + lane->socket_shift;
+
+	lane->socket_sent = lx_seq_max(lane->socket_sent, at + room);
+	return at;
+}
+
+/*
+ * The socket's number of an ACK, which tells it of nothing that it has not sent: the next hop may
+ * have more, from the programs, and the kernel ignores an ACK of what it has not sent. When the
+ * socket sends that, the next hop answers again.
+ */
+LX_INLINE __u32 lx_lane_socket_hears(const struct lx_lane *lane, __u32 ack)
+{
+	return lx_seq_min(ack, lane->socket_sent) - lane->socket_shift;
+}
+
+/*
+ * Where the next hop takes a FIN, or a reset at once: at the byte that it expects. For a reset
+ * elsewhere in its window it asks first (RFC 5961 3), but at most twice a second.
+ */
+LX_INLINE __u64 lx_lane_expects(const struct lx_lane *lane)
+{
+	return lane->n_sack || !lx_pos_before(lane->una, lane->sent)
+		       ? lane->una
+		       : lx_lane_next(lane->word, lane->una); /* it may have got what was sent */
+}
+
+/* ---- reserving --------------------------------------------------------------------------- */
+
 /**
  * lx_lane_take - reserve @len bytes of a lane for a message of stream @me
  * @from: its sender, in map "peers"

@@ -4,8 +4,7 @@
  * knowing. As far as the socket knows, nothing has been sent since the takeover, at position 0.
  * After it gets the connection back (LX_LANE_SOCKET), its sequence numbers are shifted by what the
  * programs have sent. So are they while the lane is stored, and the socket sends what the programs
- * would have sent. As the next hop may have got that from them already, an ACK tells the socket of
- * nothing that it has not sent.
+ * would have sent.
  */
 #ifndef LX_BPF_NEXT_HOP_H
 #define LX_BPF_NEXT_HOP_H
@@ -15,30 +14,30 @@
 
 /* ---- coming in ------------------------------------------------------------------------- */
 
-/* Passes a packet to the socket, which has sent at most a FIN. */
+/* To the socket, while it sends. */
+LX_INLINE int lx_lane_to_socket(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane)
+{
+	struct lx_seg *g = &w->g;
+
+	if (g->flags & LX_TCP_ACK)
+		lx_seg_put_ack(skb, g, lx_lane_socket_hears(lane, g->ack));
+	return lx_seg_shift_blocks(skb, g, lane->socket_shift) ? LX_DROP : LX_GO_ON;
+}
+
+/* Passes a packet to the socket, which, if it does not send, has sent at most a FIN. */
 LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane,
 			 __u64 una, __u64 next)
 {
 	struct lx_seg *g = &w->g;
 	__u32 ack = lane->base_seq - lane->shift + (lx_pos_before(next, una) ? 1 : 0);
 
-	if (lane->state == LX_LANE_STORED)
-		ack = lx_seq_min(g->ack, lane->store_sent) - lane->store_shift;
+	if (lx_lane_is_of_socket(lane))
+		return lx_lane_to_socket(skb, w, lane);
 	if ((g->flags & LX_TCP_ACK) && !(g->flags & LX_TCP_RST))
 		lx_seg_put_ack(skb, g, ack);
 	if (lx_seg_drop_blocks(skb, g))
 		return LX_DROP;
 	return LX_GO_ON;
-}
-
-/* The socket has the connection back. */
-LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane)
-{
-	struct lx_seg *g = &w->g;
-
-	if (g->flags & LX_TCP_ACK)
-		lx_seg_put_ack(skb, g, g->ack - lane->shift);
-	return lx_seg_shift_blocks(skb, g, lane->shift) ? LX_DROP : LX_GO_ON;
 }
 
 /* Records an ACK. Returns 1 if it brings anything new. */
@@ -128,8 +127,10 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 	/* The socket answers a SYN with a challenge ACK. */
 	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
 		return LX_GO_ON;
-	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
-		return lx_lane_shift_in(skb, w, lane);
+	if (lx_lane_owner(lane->word) == LX_LANE_OURS) {
+		LX_ADD(&lane->acks, 1);
+		return lx_lane_to_socket(skb, w, lane);
+	}
 	why = lx_accept_packet(skb, g, &w->block, lane->ifindex);
 	if (why == LX_ACCEPTED)
 		why = lx_accept_lane(lane, g);
@@ -160,28 +161,36 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 
 /* ---- going out --------------------------------------------------------------------------- */
 
-/* The socket sends what has been stored, and probes the next hop's window. */
-LX_INLINE int lx_lane_stored_out(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane)
+/* What the socket sends; of a stored lane, it is what the programs would have sent. */
+LX_INLINE int lx_lane_socket_out(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane)
 {
 	struct lx_seg *g = &w->g;
-	__u32 end = g->seq + g->len + lane->store_shift;
+	__u32 seq = lx_lane_socket_sends(lane, g->seq, lx_seg_room(g));
 
-	lane->store_sent = lx_seq_max(lane->store_sent, end);
-	if (g->len)
-		lx_lane_sent(lane, lx_pos_of(end, lane->base_seq, lane->una));
-	lx_seg_put_seq(skb, g, g->seq + lane->store_shift);
+	if (g->len && lane->state == LX_LANE_STORED)
+		lx_lane_sent(lane, lx_pos_of(seq + g->len, lane->base_seq, lane->una));
+	lx_seg_put_seq(skb, g, seq);
 	return LX_GO_ON;
 }
 
-/*
- * Where the next hop takes a reset at once: at the byte that it expects. Elsewhere in its window it
- * asks first (RFC 5961 3), but at most twice a second.
- */
-LX_INLINE __u64 lx_lane_expects(const struct lx_lane *lane)
+/* A segment becomes the FIN of a lane that ends inside a message. */
+static LX_NOINLINE int lx_lane_fin(struct __sk_buff *skb, struct lx_scratch *w)
 {
-	return lane->n_sack || !lx_pos_before(lane->una, lane->sent)
-		       ? lane->una
-		       : lx_lane_next(lane->word, lane->una); /* it may have got what was sent */
+	struct lx_lane *lane = lx_lane_at(w->index);
+	struct lx_seg *g = &w->g;
+	int partial = lx_csum_is_partial(skb);
+	__u32 hlen;
+
+	if (!lane || !lx_lane_is_off(lane) || lx_lane_is_gone(lane))
+		return LX_DROP;
+	hlen = sizeof(g->tcp) + (lane->options ? LX_TCP_TS_LEN : 0);
+	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, lane->tos, hlen);
+	if (skb->len != g->l4 + hlen && bpf_skb_change_tail(skb, g->l4 + hlen, 0))
+		return LX_DROP;
+	lx_seg_make_tcp(g, hlen, LX_TCP_FIN | LX_TCP_ACK);
+	lx_make_lane_tcp(g, lane, lx_lane_expects(lane));
+	lx_seg_make_csum(g, lane->family, hlen, partial);
+	return lx_seg_store(skb, g, lane->family, hlen, 0) ? LX_DROP : lx_xmit(skb, lane->ifindex);
 }
 
 /* The socket's segments come after the bytes that the programs have sent. */
@@ -192,10 +201,8 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 
 	if (!lane || lane->state == LX_LANE_FREE)
 		return LX_GO_ON;
-	if (lx_lane_owner(lane->word) == LX_LANE_OURS) {
-		lx_seg_put_seq(skb, g, g->seq + lane->shift);
-		return LX_GO_ON;
-	}
+	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
+		return lx_lane_socket_out(skb, w, lane);
 	if (g->flags & LX_TCP_RST) {
 		lx_seg_put_seq(skb, g, lx_seq_of(lx_lane_expects(lane), lane->base_seq));
 		return LX_GO_ON;
@@ -206,7 +213,7 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 	lane->ack_seq = g->ack;
 	lane->window = g->window;
 	if (lane->state == LX_LANE_STORED)
-		return lx_lane_stored_out(skb, w, lane);
+		return lx_lane_socket_out(skb, w, lane);
 	/*
 	 * A keepalive probe: the socket waits for an answer, and the next hop only answers if the
 	 * sequence number is one it has acknowledged.

@@ -88,13 +88,12 @@ LX_INLINE void lx_unframed_leave(struct lx_stream *s)
 struct lx_message {
 	__u32 len; /* with headers */
 	__u8 noop;
-	__u8 extras; /* it has a checksum, or brings a ZC-ACK for us */
+	__u8 extras; /* it has a checksum, a ZC-ACK for us, NIDs of no node, or is for a process */
 	__u8 begun;  /* its rest is still to come */
 	__u8 reserved;
 	__u16 type;  /* LX_MSG_*; LX_MSG_TYPES: none of them */
 	__u64 cookie;
-	struct lx_nid dst;
-	__u32 src_net;
+	struct lx_nid dst, src;
 };
 
 struct lx_choice {
@@ -212,6 +211,14 @@ LX_INLINE int lx_is_sample(struct lx_stream *s, const struct lx_dest *dest)
 	return 1;
 }
 
+/* Nobody else may send in our name: the slow path drops it. */
+static LX_NOINLINE int lx_is_own(const struct lx_message *m)
+{
+	const struct lx_dest *dest = m ? lx_dest_of(&m->src) : (void *)0;
+
+	return dest && !dest->n;
+}
+
 /* Where a stream waits that has had no lane to this next hop yet. */
 static LX_NOINLINE void lx_choice_prefer(const struct lx_choice *c, struct lx_stream *s)
 {
@@ -248,8 +255,8 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 		return 0;
 	c->next_hop = dest->next_hop[c->index % dest->n & (LX_DEST_NEXT_HOPS - 1)];
 	lx_choice_prefer(c, s);
-	if (lx_admit_transit(&m->dst, s->net))
-		c->reason = LX_LANE0_MALFORMED;
+	if (lx_admit_transit(&m->dst, s->net) || lx_is_own(m))
+		c->reason = LX_LANE0_LOCAL;
 	else if (lx_is_way_back(s, c->next_hop))
 		c->reason = LX_LANE0_LOOP;
 	else if (s->flags & LX_STREAM_NO_LANES) /* since the header began */
@@ -332,26 +339,25 @@ LX_INLINE __u32 lx_header_len(__u32 version)
 }
 
 /* Reads an LNet header. Returns the payload length. */
-LX_INLINE __u32 lx_header_read(const __u8 *lnet, __u32 version, struct lx_message *ret_m,
-			       struct lx_nid *ret_src)
+LX_INLINE __u32 lx_header_read(const __u8 *lnet, __u32 version, struct lx_message *ret_m)
 {
-	__u32 type, length;
+	__u32 type, length, pid;
+	const __u8 *rest = lnet; /* as in a header with small NIDs */
 
 	if (version == LX_SOCK_V4) {
+		rest += 2 * (sizeof(ret_m->dst) - sizeof(__u64));
 		__builtin_memcpy(&ret_m->dst, lnet, sizeof(ret_m->dst));
-		__builtin_memcpy(ret_src, lnet + __builtin_offsetof(struct lx_hdr_nid16, src_nid),
-				 sizeof(*ret_src));
-		type = lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16, type), 0);
-		length = lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16, payload_length),
-				  0);
+		__builtin_memcpy(&ret_m->src, lnet + sizeof(ret_m->dst), sizeof(ret_m->src));
 	} else {
 		lx_nid_from_u64(lx_le64(lx_get64(lnet, 0)), &ret_m->dst);
-		lx_nid_from_u64(lx_le64(lx_get64(lnet + __builtin_offsetof(struct lx_hdr_nid4,
-									    src_nid), 0)), ret_src);
-		type = lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4, type), 0);
-		length = lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4, payload_length),
-				  0);
+		lx_nid_from_u64(lx_le64(lx_get64(lnet + sizeof(__u64), 0)), &ret_m->src);
 	}
+	pid = lx_get32(rest + __builtin_offsetof(struct lx_hdr_nid4, dst_pid), 0);
+	type = lx_get32(rest + __builtin_offsetof(struct lx_hdr_nid4, type), 0);
+	length = lx_get32(rest + __builtin_offsetof(struct lx_hdr_nid4, payload_length), 0);
+	/* A process has connections of its own; what has no NIDs of nodes is dropped. */
+	if ((lx_le32(pid) & LX_PID_USERFLAG) || lx_admit_nids(&ret_m->src, &ret_m->dst))
+		ret_m->extras = 1;
 	type = lx_le32(type);
 	ret_m->type = type < LX_MSG_TYPES ? type : LX_MSG_TYPES;
 	return lx_le32(length);
@@ -366,7 +372,6 @@ LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_
 	const __u8 *lnet = s->header + sizeof(struct lx_sock_msg);
 	__u32 type, payload, overhead = lx_overhead(s->version);
 	int flip = s->flip;
-	struct lx_nid src;
 
 	if (s->have < sizeof(struct lx_sock_msg))
 		return 0;
@@ -381,9 +386,8 @@ LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_
 		return -1;
 	if (s->have < lx_header_len(s->version))
 		return 0;
-	payload = lx_header_read(lnet, s->version, ret_m, &src);
-	ret_m->src_net = lx_nid_net(&src);
-	if (lx_admit_header(&src, &ret_m->dst, ret_m->type, payload))
+	payload = lx_header_read(lnet, s->version, ret_m);
+	if (lx_admit_header(ret_m->type, payload))
 		return -1;
 	ret_m->len = overhead + payload;
 	return 1;
@@ -440,7 +444,7 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 		s->lane_messages++;
 		s->lane_bytes += m->len;
 		s->lane_payload += m->len - lx_overhead(s->version);
-		s->src_net = m->src_net;
+		s->src_net = lx_nid_net(&m->src);
 		s->lane_types[m->type & (LX_LANE_TYPES - 1)]++;
 		if (lane)
 			LX_ADD(&lane->types[m->type & (LX_LANE_TYPES - 1)], 1);
@@ -571,6 +575,20 @@ LX_INLINE int lx_frame_has_next(const struct lx_stream *s)
 	       (!lx_pos_before(s->acked, s->early_start) && lx_pos_before(s->acked, s->early_end));
 }
 
+/*
+ * Up to where a packet counts. A router that cannot finish a message ends the connection inside it,
+ * and sends messages behind it again, on another one: none of them may have gone on from here. So
+ * nothing that begins behind a hole is framed; TCP repeats it.
+ */
+LX_INLINE __u64 lx_frame_end(const struct lx_stream *s, const struct lx_segment *seg)
+{
+	int hole = lx_pos_before(lx_stream_arrived(s), lx_pos_min(seg->pos, s->parse_next));
+
+	return hole && (s->flags & LX_STREAM_GATEWAY) && !s->unframed
+		       ? lx_pos_min(seg->end, s->parse_next)
+		       : seg->end;
+}
+
 /**
  * lx_frame - frame the payload of a data packet
  * @f: the caller sets s, seg, index, odd and rest; lx_frame() sets saved, dirty and near
@@ -583,6 +601,11 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 
 	if (!lx_try_enter(&s->parsing))
 		return -1;
+	f->seg->end = lx_frame_end(s, f->seg);
+	if (!lx_pos_before(f->seg->pos, f->seg->end)) {
+		lx_leave(&s->parsing);
+		return -1;
+	}
 	if (f->seg->size > s->mss)
 		s->mss = f->seg->size > 65535 ? 65535 : f->seg->size;
 	if (!f->odd)

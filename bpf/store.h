@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Storing: what comes of the messages on a lane whose next hop does not take them (LX_LANE_STORED).
+ * What happens to the messages on a lane when the next hop stops accepting data (LX_LANE_STORED).
  *
  * A lane keeps no data: its senders do, who send nothing else meanwhile. So the daemon takes the
  * data over, and its own socket sends it (user/fastpath/store.c). A stream's bytes are stored in

@@ -229,7 +229,7 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 	struct lx_settings *settings = lx_settings();
 	__u32 near = w->fragment.extent;
 
-	if (skb->gso_size && !lx_spread_cuts(skb, w)) {
+	if (skb->gso_size && (lx_has_frag_list(skb) || !lx_spread_cuts(skb, w))) {
 		LX_ADD(&s->resegmented, 1);
 		if (!settings || !settings->resegment_ifindex)
 			return LX_DROP;
@@ -275,12 +275,17 @@ LX_INLINE int lx_stream_again(struct __sk_buff *skb, struct lx_scratch *w)
 	return bpf_redirect(skb->ifindex, BPF_F_INGRESS);
 }
 
-/* Whether the whole packet goes one way, and only its headers change. */
-LX_INLINE int lx_is_whole(const struct lx_scratch *w, const struct lx_stream *s)
+/*
+ * Whether the whole packet goes one way, and only its headers change, and those of messages in it,
+ * wherever they are.
+ */
+LX_INLINE int lx_is_whole(struct __sk_buff *skb, const struct lx_scratch *w,
+			  const struct lx_stream *s)
 {
 	const struct lx_seg *g = &w->g;
 
-	if (w->fragment.pos != w->pos || w->fragment.end != w->end)
+	if (w->fragment.pos != w->pos || w->fragment.end != w->end ||
+	    (w->dirty && lx_unlist(skb)))
 		return 0;
 	if (w->fragment.kind == LX_FRAGMENT_UP)
 		return !(g->flags & LX_TCP_FIN) || !lx_pos_before(s->acked, w->pos);
@@ -294,7 +299,7 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 {
 	struct lx_segment in = { .pos = w->pos, .end = w->end, .size = w->size, .packet = skb };
 	struct lx_framing f = { .s = s, .seg = &in, .index = w->index, .odd = w->g.odd };
-	int verdict;
+	int verdict, whole;
 
 	if (f.odd & LX_ODD_FRAGMENT)
 		f.rest = LX_IP_MAX;
@@ -321,9 +326,10 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 		lx_stream_clone(skb, LX_MARK_SAVED, w->fragment.kind == LX_FRAGMENT_UP);
 	}
 	lx_run_at(w, w->index, w->pos, f.near);
-	if (w->heard && !(lx_is_whole(w, s) && w->fragment.kind == LX_FRAGMENT_UP))
+	whole = lx_is_whole(skb, w, s);
+	if (w->heard && !(whole && w->fragment.kind == LX_FRAGMENT_UP))
 		lx_stream_tell_up(skb, w);
-	if (!lx_is_whole(w, s)) {
+	if (!whole) {
 		if (w->g.odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT))
 			return lx_stream_again(skb, w);
 		verdict = lx_stream_spread(skb, w, s);
@@ -554,24 +560,21 @@ static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_scratch *w
 {
 	struct lx_stream *s = lx_stream_at(w->index);
 	struct lx_seg *g = &w->g;
-	int poke = lx_is_marked(skb, LX_MARK_POKE_ACK), news;
+	int news;
 
 	if (!s)
-		return poke ? LX_DROP : LX_GO_ON;
+		return LX_GO_ON;
 	if (s->state != LX_STREAM_ON) {
-		if (s->state == LX_STREAM_TAKEOVER && !poke)
+		if (s->state == LX_STREAM_TAKEOVER)
 			lx_stream_note(s, g);
 		return lx_shift_out(skb, w, s->diverted);
 	}
-	if (poke)
-		skb->mark = 0;
-	else
-		lx_stream_note(s, g);
+	lx_stream_note(s, g);
 	news = lx_ack_build(s, w->index, g->now_ns, &w->adv);
 	if (g->len || (g->flags & (LX_TCP_FIN | LX_TCP_RST)))
 		return lx_stream_data_out(skb, w, s);
 	/* A keepalive probe of our socket: always sent. */
-	if (!poke && (__s32)(g->seq - s->socket_seq) < 0)
+	if ((__s32)(g->seq - s->socket_seq) < 0)
 		return lx_stream_data_out(skb, w, s);
 	if (news <= 0)
 		return LX_DROP;

@@ -14,6 +14,7 @@
 
 #include "ack.h"
 #include "checksum.h"
+#include "skb.h"
 
 #define LX_TCP_FIN 0x01
 #define LX_TCP_RST 0x04
@@ -334,7 +335,10 @@ LX_GLOBAL int lx_seg_read_odd(struct __sk_buff *skb, struct lx_seg *g)
 	__u32 len = skb->len, from, all;
 	struct lx_packet p = { 0 };
 
-	if (!g || bpf_skb_pull_data(skb, len < LX_SEG_HEADERS ? len : LX_SEG_HEADERS))
+	/* All of it, or members of the list do not end with segments any more. */
+	if (len > LX_SEG_HEADERS && !lx_has_frag_list(skb))
+		len = LX_SEG_HEADERS;
+	if (!g || bpf_skb_pull_data(skb, len))
 		return 0;
 	if (lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &p) <
 	    LX_PACKET_TCP_FRAGMENT)

@@ -22,7 +22,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 16u
+#define LX_ABI_VERSION 18u
 
 struct lx_abi {
 	__u32 magic;
@@ -52,7 +52,10 @@ LX_LAYOUT(struct lx_abi, 32);
 enum lx_flow_kind {
 	LX_FLOW_STREAM = 1, /* the programs parse what the peer sends */
 	LX_FLOW_LANE = 2,   /* the programs send on it to a next hop */
-	LX_FLOW_SHIFT = 3,  /* a former stream: its socket does not know the bytes on lanes */
+	/*
+	 * Neither, but watched; or a former stream, whose socket does not know the bytes on lanes
+	 */
+	LX_FLOW_SHIFT = 3,
 };
 
 /* As in an incoming packet. IPv4 addresses are mapped (::ffff:a.b.c.d). */
@@ -67,8 +70,12 @@ LX_LAYOUT(struct lx_flow_key, 36);
 struct lx_flow {
 	__u32 kind; /* enum lx_flow_kind */
 	__u32 index; /* of the stream or lane; LX_FLOW_SHIFT: bytes, modulo 2^32 */
+	/* B: the interfaces by which packets of the peer, and of our socket, were last seen; 0 */
+	__u32 in, out;
+	__u64 past_ns; /* B: segments that came past the programs, since then, ... */
+	__u32 past_in, past; /* B: ... by this interface, and how many (bpf/past.h) */
 };
-LX_LAYOUT(struct lx_flow, 8);
+LX_LAYOUT(struct lx_flow, 32);
 
 /* ---- next hops: where messages may go --------------------------------------------- */
 
@@ -140,6 +147,7 @@ enum lx_lane_state {
 	 * Takes no new messages; what comes of those on it is stored, and our own socket sends it.
 	 */
 	LX_LANE_STORED,
+	LX_LANE_ELSEWHERE, /* never live: its packets do not pass the programs */
 };
 
 /* Low 32 bits of lx_lane.word: position of the next byte. High 32: */
@@ -187,7 +195,7 @@ struct lx_lane {
 	__u32 n_sack;     /* B */
 	__u32 state;      /* U: enum lx_lane_state */
 	__u32 next_hop;   /* U: in map "peers" */
-	__u32 ifindex;    /* U: towards the next hop */
+	__u32 ifindex;    /* U, B: by which packets of its socket leave */
 	__u32 base_seq;   /* A: sequence number of position 0: the socket's, at the hand-over */
 	__u32 ack_seq;    /* A, B: last ACK our socket sent */
 	__u16 window;     /* A, B: last window our socket sent, unscaled */
@@ -207,7 +215,8 @@ struct lx_lane {
 	__u32 window_edge_seq; /* A, B: sequence number of the segment that said so */
 	__u32 window_max; /* A, B: the largest window that the next hop has advertised, bytes */
 	__u8 own_wscale;  /* A: shift of the socket's windows */
-	__u8 reserved[3];
+	__u8 repeats;     /* U: of the socket, in a row, that the next hop answered for nothing */
+	__u8 reserved[2];
 	__u64 refused[LX_REFUSALS_ROOM]; /* B: segments, by enum lx_refusal */
 	__u64 handovers;  /* B: counter: runs that began behind those of other streams */
 	__u64 first_ns;   /* B: when the first run became first; if alone, of its last message */
@@ -225,11 +234,11 @@ struct lx_lane {
 	__u32 granted;    /* B: bytes of grants that are not used yet */
 	__u32 waiting_first, waiting_tail; /* B: of waiting[]; they count, and wrap */
 	__u32 grants;     /* B: counter */
-	/* While stored: what the socket has sent ends with this number of the connection, ... */
-	__u32 store_sent; /* B, U */
+	/* While the socket sends: what it has sent ends with this number of the connection, ... */
+	__u32 socket_sent; /* B, U */
 	__u16 waiting[LX_LANE_WAITING]; /* B: streams that wait, plus 1; 0: being written */
 	/* U: ... and the connection's sequence numbers minus those of the socket */
-	__u32 store_shift;
+	__u32 socket_shift;
 	__u32 stores;     /* U: counter: how often it was stored */
 	__u64 stored;     /* U: counter: bytes */
 };
@@ -263,11 +272,13 @@ enum lx_stream_state {
 	/* Only listed, packets pass: the connection uses a feature the programs do not support. */
 	LX_STREAM_ECN,      /* congestion marks, which would have to be passed on */
 	LX_STREAM_CLOCK,    /* timestamps in microseconds */
+	LX_STREAM_ELSEWHERE, /* (U) its packets do not pass the programs, until some are seen */
 };
 
 enum lx_stream_flag { /* U */
 	LX_STREAM_NO_LANES = 1, /* policy: everything to the socket */
 	LX_STREAM_FAR = 2,      /* the sender is far away: let it fill the lane's window */
+	LX_STREAM_GATEWAY = 4,  /* it forwards messages of others */
 };
 
 /* Reasons for lane 0 (below) that a stream can count. A power of two. */
@@ -299,7 +310,7 @@ struct lx_stream {
 	__u32 state;      /* A: enum lx_stream_state */
 	__u32 flags;      /* U: enum lx_stream_flag */
 	__u32 peer;       /* U: in map "peers", for its router credits */
-	__u32 ifindex;    /* U */
+	__u32 ifindex;    /* U, B: by which packets of its socket leave */
 	__u32 net;        /* U: of the NI; messages to other nodes on it must not be forwarded */
 	__u8 version;     /* U: socklnd's */
 	__u8 wscale;      /* A: shift of the windows that we advertise */
@@ -400,12 +411,12 @@ LX_LAYOUT(struct lx_stream, 40352);
 
 /* Why a message goes to lane 0, our own socket. */
 #define LX_LANE0_REASONS(X) \
-	X(LOCAL, "local", "for this node, or a NOOP") \
+	X(LOCAL, "local", "for this node or in its name, or a NOOP; or the slow path drops it") \
 	X(UNKNOWN, "unknown", "the destination is not in the destination table") \
 	X(NO_LANE, "no_lane", "the next hop has no lane") \
 	X(WINDOW, "window", "the next hop's window has no room behind what is reserved") \
 	X(RING, "ring", "too many messages of the stream are in flight") \
-	X(EXTRAS, "extras", "the message has a checksum or brings a ZC-ACK") \
+	X(EXTRAS, "extras", "it has a checksum, a ZC-ACK, NIDs of no node, or is for a process") \
 	X(FORM, "form", "header form or options differ between the two sides") \
 	X(POLICY, "policy", "lanes are switched off for this stream") \
 	X(UNFRAMED, "unframed", "a header was lost; framing resumes at a known boundary") \
@@ -454,8 +465,15 @@ struct lx_settings {
 	__u32 trace;  /* emit a struct lx_trace for each message */
 	__u32 strict; /* IPv4: packets count only on their connection's interface */
 	__u64 untrue; /* (B) parts dropped: the kernel had not set their headers anew */
+	__u64 unpassed; /* (B) segments that sockets did not take, as no program had passed them */
 };
-LX_LAYOUT(struct lx_settings, 32);
+LX_LAYOUT(struct lx_settings, 40);
+
+/*
+ * skb->tc_index and priority of what the programs pass to the socket of a stream or a lane, which
+ * takes nothing else. Not the mark: firewalls and container networks set and clear it on the way.
+ */
+#define LX_PASSED 0x4c58
 
 /*
  * Marks of packets in transit between programs: LX_MARK | kind, and 16 bits of argument (#).
@@ -466,7 +484,7 @@ LX_LAYOUT(struct lx_settings, 32);
 #define LX_MARK_KIND 0x000f0000u
 enum lx_mark_kind {
 	LX_MARK_DONE = 1 << 16,  /* leaves as it is */
-	LX_MARK_POKE_ACK = 2 << 16, /* from the daemon: make it an ACK */
+	LX_MARK_FIN = 2 << 16,  /* from the daemon: make it the FIN of its lane */
 	LX_MARK_RESEGMENT = 3 << 16, /* a GSO packet to resegment, or a part of one */
 	LX_MARK_FRAGMENT = 4 << 16, /* only the fragment at payload offset # */
 	LX_MARK_RESEGMENT_FRAGMENT = 5 << 16, /* the same, of a part of a GSO packet */
@@ -474,7 +492,7 @@ enum lx_mark_kind {
 	LX_MARK_JOIN = 7 << 16,  /* join with others, then send on interface # */
 	LX_MARK_JOIN_UP = 8 << 16, /* join with others, then receive on interface #, unchanged */
 	LX_MARK_ACK = 9 << 16,   /* make it, without its payload, an ACK for our socket */
-	LX_MARK_TELL = 10 << 16, /* from a next hop: make it an ACK for the peer of stream # */
+	LX_MARK_TELL = 10 << 16, /* make it an ACK for the peer of stream # */
 	LX_MARK_CUT = 11 << 16,  /* has been cut: send on interface # */
 };
 
@@ -498,6 +516,9 @@ enum lx_record_type {
 	LX_RECORD_COOKIES = 1, /* index: stream; acknowledged messages had cookies */
 	LX_RECORD_POKE_ACK,    /* index: stream; news for its peer, but no packet to carry it */
 	LX_RECORD_MSS,         /* index: lane; a router on the path announced a smaller MTU */
+	/* packets come past the programs. value: by this interface */
+	LX_RECORD_STREAM_PAST,
+	LX_RECORD_LANE_PAST,
 };
 
 /* Map "stored" has these, each with at most so many bytes behind it (bpf/store.h). */

@@ -42,8 +42,10 @@ struct lx_bpf_hook_info {
 	char ifname[IF_NAMESIZE];
 	const char *hook; /* xdp, ingress, egress */
 	const char *mode; /* native, generic, tcx, clsact, or none */
-	char reason[LX_BPF_TEXT]; /* mode none: why not attached */
-	uint32_t removed; /* times that others removed it, in the last ten minutes */
+	char reason[LX_BPF_TEXT]; /* why not attached, or of no use */
+	/* times in the last ten minutes that others removed it, or put theirs in front of it */
+	uint32_t removed;
+	char front[LX_BPF_TEXT]; /* the last program that was in front of it; "": none was */
 	uint64_t tx_dropped; /* by the interface, since the program was attached */
 };
 
@@ -77,8 +79,10 @@ struct lx_bpf_info {
 	uint64_t tx_dropped; /* by interfaces of the fast path, since its programs were attached */
 	/* times that a next hop did not flow; what was stored then */
 	uint64_t stores, stored_bytes;
+	uint64_t stuck; /* lanes whose socket got nowhere, though the next hop answered */
+	uint64_t unpassed; /* segments that sockets did not take: no program had passed them */
 	uint64_t n_removed; /* attachments and pins that others removed, since lnetxd started */
-	uint32_t n_missing; /* hooks without their program */
+	uint32_t n_missing; /* hooks without their program, or with another in front of it */
 	uint32_t n_features, n_sets, n_hooks, n_objects, n_tables;
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURES_MAX];
 	struct lx_bpf_set_info set[LX_BPF_SETS_MAX];
@@ -116,7 +120,8 @@ enum lx_stream_shown {
 	X(LOSSY, "lossy") /* its packets get lost or reordered in front of us */                   \
 	X(UNSAFE, "unsafe") /* its sender left messages unfinished */                              \
 	X(ECN, "ecn") /* the connection negotiated ECN */                                          \
-	X(CLOCK, "clock") /* the connection has timestamps in microseconds */
+	X(CLOCK, "clock") /* the connection has timestamps in microseconds */                      \
+	X(ELSEWHERE, "elsewhere") /* its packets do not pass the programs */
 
 enum lx_stream_why {
 #define LX_STREAM_WHY_ENUM_(NAME, name) LX_STREAM_WHY_##NAME,
@@ -149,7 +154,9 @@ struct lx_stream_info {
 	X(DRAIN, "drain") /* takes no further message */ \
 	X(SOCKET, "socket") /* the daemon sends on it, until its window is large */ \
 	X(DEAD, "dead") /* its connection is being closed */ \
-	X(STORED, "stored") /* the next hop does not flow: the daemon sends what is under way */
+	X(STORED, "stored") /* the next hop does not flow: the daemon sends what is under way */ \
+	X(STUCK, "stuck") /* its socket gets nowhere, though the next hop answers: it will end */ \
+	X(ELSEWHERE, "elsewhere") /* the daemon sends on it: its packets do not pass the programs */
 
 enum lx_lane_shown {
 #define LX_LANE_SHOWN_ENUM_(NAME, name) LX_LANE_SHOWN_##NAME,
@@ -187,7 +194,7 @@ struct lx_lane_info {
 
 struct lx_guard_info {
 	bool loaded;
-	bool active; /* there are listeners or bans, and it is attached somewhere */
+	bool active; /* there is something to enforce, and it sees all packets of all NIs */
 	char reason[LX_BPF_TEXT]; /* why not */
 	uint32_t mode; /* enum lx_guard_mode */
 	char accept[LX_GUARD_ACCEPT_TEXT]; /* tunable tcp accept; "": no node */

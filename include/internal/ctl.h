@@ -67,7 +67,8 @@ enum lx_ctl_command {
 	LX_CTL_CMD_TUNABLES = 32, /* show, change */
 	LX_CTL_CMD_MONITOR = 33, /* show: changes, until the client closes */
 	LX_CTL_CMD_STATUS = 34, /* show: the daemon itself */
-	LX_CTL_CMD_RELOAD = 35, /* change: read the configuration file again */
+	LX_CTL_CMD_RELOAD = 35, /* change: read the configuration file again; add, del: what YAML
+				 * says, in a memfd that comes with the request */
 	LX_CTL_CMD_BPF = 36, /* show: what is loaded and attached, what the kernel lacks */
 	LX_CTL_CMD_GUARD = 37, /* show, change */
 	LX_CTL_CMD_BANS = 38, /* show, add, del */
@@ -256,6 +257,17 @@ struct lx_ctl_status {
 	uint64_t interrupts_ms; /* interrupts and softirqs of all CPUs, since the machine started */
 	int64_t clock_jump_s; /* the wall clock was set forward since the start; below 0: back */
 	char missing[400]; /* NIs of the file that wait for an interface, and why; "": none */
+	char deviates[400]; /* routing and routes of the file that are off; "": none, or no file */
+	char reload_failed[400]; /* why the last one did, at least in part; "": it did not */
+	struct lx_refused_info refused[LX_REFUSED_MAX]; /* the latest first */
+	uint32_t n_refused;
+};
+
+/* A mistake in a client's YAML, or what of it could not be done. */
+struct lx_ctl_mistake {
+	int32_t error; /* negative errno; 0: a remark */
+	int32_t line, column; /* 0: it has no place */
+	char text[700];
 };
 
 /* A line of a file in /proc/sys/lnet, without its end. */
@@ -302,7 +314,7 @@ struct lx_ctl_shown {
 extern const struct lx_ctl_shown lx_ctl_nets, lx_ctl_peers, lx_ctl_routes, lx_ctl_udsps,
 	lx_ctl_recovery, lx_ctl_conns, lx_ctl_pings, lx_ctl_routing_info, lx_ctl_stats,
 	lx_ctl_tunables, lx_ctl_events, lx_ctl_statuses, lx_ctl_faults, lx_ctl_selftests,
-	lx_ctl_answers, lx_ctl_columns;
+	lx_ctl_answers, lx_ctl_columns, lx_ctl_mistakes;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */
 extern const struct lx_ctl_shown lx_ctl_bpf, lx_ctl_bpf_features, lx_ctl_bpf_sets, lx_ctl_bpf_hooks,

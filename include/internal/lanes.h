@@ -93,6 +93,19 @@ LX_INLINE int lx_lane_is_off(const struct lx_lane *lane)
 	return lx_lane_is_gone(lane) || lane->state == LX_LANE_STORED;
 }
 
+/* Whether the socket sends on the connection: it has it back, or the lane is stored. */
+LX_INLINE int lx_lane_is_of_socket(const struct lx_lane *lane)
+{
+	return lane->state == LX_LANE_STORED ||
+	       lx_lane_owner(LX_READ(lane->word)) == LX_LANE_OURS;
+}
+
+/* Whether its socket gets nowhere, though the next hop answers. */
+LX_INLINE int lx_lane_is_stuck(const struct lx_lane *lane)
+{
+	return lane->repeats >= LX_STUCK_REPEATS;
+}
+
 /* Whether all bytes have been acknowledged; the runs may still be there. */
 LX_INLINE int lx_lane_is_done(const struct lx_lane *lane)
 {

@@ -118,6 +118,12 @@ struct lx_lnd_peer {
 struct lx_rx_from {
 	struct lx_nid nid; /* the previous hop, as the transport knows it */
 	struct lx_lnd_peer *peer; /* the shortcut for nid; NULL: none */
+	/*
+	 * The machine, as a NID: whose share of a router's buffers the message takes. One for all
+	 * nets, and for all that a machine can choose. Zero: as nid.
+	 */
+	struct lx_nid address;
+	bool stranger;     /* maybe not the peer: no sign that it lives */
 	bool rdma_get;     /* a GET that carries a sink: the transport writes the answer to it */
 };
 
@@ -256,8 +262,13 @@ void lx_lnd_reply_length(struct lx_msg *reply, size_t length);
 void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, enum lx_down_why why,
 		      int error);
 
-/* The transport refused a connection because anybody on that machine could have made it. */
-void lx_lnd_refused_port(struct lx_ni *ni);
+/**
+ * lx_lnd_refused - the transport refused a connection of a node that may mean well
+ * @ni: that it was for; if that is not known, another one of the same address
+ * @address: that it came from, without the port
+ */
+void lx_lnd_refused(struct lx_ni *ni, enum lx_refused_kind kind, const char *address,
+		    const char *reason);
 
 /* Last act of shutdown(): nothing of the transport touches the NI any more. */
 void lx_lnd_stopped(struct lx_ni *ni);
@@ -281,6 +292,7 @@ struct lx_offloaded {
 	struct lx_type_counts received, sent; /* from it, to it */
 	uint64_t payload; /* bytes of those received */
 	uint32_t src_net; /* source net of the last one received, if any */
+	bool stranger;    /* maybe not the neighbour: no sign that it lives */
 };
 
 /*
@@ -303,6 +315,9 @@ void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct l
  * startup(), if it is down already.
  */
 void lx_lnd_link(struct lx_ni *ni, enum lx_down_why why);
+
+/* The NIDs of the node that @ni belongs to, by number; NULL: no more. */
+const struct lx_nid *lx_lnd_own_nid(struct lx_ni *ni, unsigned int i);
 
 /* Reports a change to "lnetx monitor". */
 void lx_lnd_change(struct lx_ni *ni, const struct lx_change *change);

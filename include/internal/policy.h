@@ -31,21 +31,32 @@
 /* No message queues behind a run that has been first for longer; such a sender is slow. */
 #define LX_LANE_SLOW_NS (2 * LX_RTO_MIN_NS)
 /*
- * So is one for which others waited as long over many messages, beyond the first 20 ms of each,
- * less 1/16 of the time since.
+ * A sender is also slow if the waits that it caused add up to this. The first 20 ms of each wait
+ * are free; the sum decays by 1/16 of elapsed time.
  */
 #define LX_WAITED_MIN_NS (20 * LX_MS_NS)
 #define LX_WAITED_SHARE 16
 /* A stream of which one took as long begins no message on a lane until so many came in time. */
 #define LX_LATE_MESSAGES 16
-/* Others wait so long for a sender from which nothing comes: TCP has repeated twice, ... */
-#define LX_SILENT_OTHERS_NS (4 * LX_RTO_MIN_NS)
-/* ... and for any other: three times. */
-#define LX_OTHERS_NS (8 * LX_RTO_MIN_NS)
-/* A next hop that has acknowledged nothing for this long may itself be at fault. */
+/*
+ * The first message of a lane ends if others wait for its sender, from which no byte has come for
+ * so long: a sender whose packets are lost for three seconds repeats them up to 6.2 s after the
+ * first.
+ */
+#define LX_SENDER_SILENT_NS (7 * LX_S_NS)
+/* Or if they have waited for it for so long in all, ... */
+#define LX_SENDER_MAX_NS (12 * LX_S_NS)
+/* ... or, of either, for so long if a router forwards it, whose turn it is to end it first. */
+#define LX_FORWARDED_NS (25 * LX_S_NS)
+/*
+ * TCP has repeated twice in it: a next hop that has acknowledged nothing for so long may itself be
+ * at fault, and what a sender has not sent by then does not come.
+ */
 #define LX_SILENT_NS (5 * LX_RTO_MIN_NS)
 /* The first run is of a stream that has ended, for longer than a delayed ACK takes. */
 #define LX_LEFT_NS (500 * LX_MS_NS)
+/* A socket has repeated so often in a row, each time with an answer, but none that helps. */
+#define LX_STUCK_REPEATS 3
 /* Without lanes: who left a message unfinished, who kept others waiting; doubled each time. */
 #define LX_UNSAFE_NS (60 * LX_S_NS)
 #define LX_SLOW_NS (4 * LX_S_NS)
@@ -55,15 +66,17 @@
 
 /* ---- a lane that ends inside a message --------------------------------------------------- */
 
-/* By then, no program still handles a packet that it saw before the daemon changed something. */
+/*
+ * Longer than a BPF program can run: afterwards none acts on state from before a change. If nothing
+ * has moved for as long, the next hop has nothing to send.
+ */
 #define LX_SETTLE_NS (50 * LX_MS_NS)
-/* Senders repeat what they have behind: one timeout of TCP, or two. */
-#define LX_GATHER_NS (5 * LX_RTO_MIN_NS)
-/* Nothing has moved for so long: the next hop has nothing to send. At most, it is waited for ... */
-#define LX_QUIET_NS (50 * LX_MS_NS)
-#define LX_HOLD_NS (2 * LX_RTO_MIN_NS)
-/* In which a next hop closes its other connections, if it does. */
+/* At most, messages that have begun, and what a next hop has queued for us, are waited for. */
+#define LX_HOLD_NS (5 * LX_S_NS)
+/* In which a next hop closes a connection that got a FIN inside a message. */
 #define LX_CLOSE_NS (300 * LX_MS_NS)
+/* After its last connection has gone, a Lustre node may still close a new one, for an old one. */
+#define LX_ALONE_NS (100 * LX_MS_NS)
 
 /* ---- sharing a lane ---------------------------------------------------------------------- */
 
@@ -110,8 +123,13 @@
 #define LX_STUCK_SMALL_NS (50 * LX_MS_NS)
 /* Between answers to segments without data, or both sides could answer for ever. */
 #define LX_ASKED_NS (100 * LX_MS_NS)
-/* From further away, a sender needs a larger window than LX_WINDOW_AHEAD, ... */
+/*
+ * From further away, a sender needs a larger window than LX_WINDOW_AHEAD, ... A build for tests on
+ * an emulated machine, where everything is far away, may say otherwise.
+ */
+#ifndef LX_FAR_US
 #define LX_FAR_US 2000
+#endif
 /* ... becomes a stream after so much, enough for TCP to tune its window, ... */
 #define LX_FAR_BYTES (16ull << 20)
 /* ... and once the window is larger than that. TCP is asked again after so much more. */
@@ -129,6 +147,20 @@
 #define LX_WARM_BYTES (16u << 20)
 #define LX_WARM_NS (2 * LX_S_NS)
 #define LX_UNUSED_NS (50 * LX_MS_NS)
+#define LX_UNUSED_BYTES 64 /* a keepalive or two */
+
+/*
+ * The programs have seen a connection's packets by then, or they pass elsewhere. An idle peer is
+ * asked for some in so much time, which begins again and again: the kernel asks once a second.
+ */
+#define LX_SEEN_NS (3 * LX_S_NS)
+#define LX_SEEN_AGAIN_NS (10 * LX_S_NS)
+/*
+ * So many segments past the programs in so much time end a stream or a lane; where the programs
+ * belong, not before that has gone on for as long again: they may have been removed, and come back.
+ */
+#define LX_PAST 3
+#define LX_PAST_NS (2 * LX_S_NS)
 
 /* ---- which streams use lanes ------------------------------------------------------------- */
 

@@ -46,6 +46,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "version.h"
+
 #pragma GCC visibility push(default) /* what liblnetxctl.so exports */
 
 #ifdef __cplusplus
@@ -62,7 +64,7 @@ enum lx_ctl_verb { LX_CTL_SHOW, LX_CTL_ADD, LX_CTL_DEL, LX_CTL_SET };
 #define LX_CTL_OBJECTS(X) \
 	X(DAEMON, "daemon") /* show */ \
 	X(NODE, "node") /* add: start LNet; del: stop it */ \
-	X(CONFIG, "config") /* set: read the configuration file again */ \
+	X(CONFIG, "config") /* set: read the configuration file again; else lx_ctl_import() */ \
 	X(NET, "net") /* show: NIs; add, del; set: a setting of them */ \
 	X(PEER, "peer") /* show: NIs of peers; add, del; set: a setting of them */ \
 	X(ROUTE, "route") /* show, add, del */ \
@@ -197,6 +199,17 @@ struct lx_ctl_row {
  * Returns 1: a row; 0: that was all; or -errno as above.
  */
 int lx_ctl_next(struct lx_ctl *ctl, struct lx_ctl_row *ret_row);
+
+/**
+ * lx_ctl_import - add what YAML says to lnetxd's configuration, or delete what it names
+ * @verb: LX_CTL_ADD, LX_CTL_DEL
+ * @yaml: the content of a file as for "lnetctl import", @len bytes, at most 4 MiB
+ *
+ * Read the answer with lx_ctl_next(). Its rows are what is wrong: errno, text, and line and column
+ * if it has a place. YAML with a mistake changes nothing. A row whose errno is 0 is a remark.
+ * At the end lx_ctl_next() returns 0, or the first of these errors. Returns 0 or -errno as above.
+ */
+int lx_ctl_import(struct lx_ctl *ctl, enum lx_ctl_verb verb, const char *yaml, size_t len);
 
 /* ---- rows ----------------------------------------------------------------- */
 

@@ -56,6 +56,26 @@ struct lx_stats {
 	uint64_t refused_ports; /* connections from ports above 1023 refused (accept=secure) */
 };
 
+/* ---- refused connections ---------------------------------------------------- */
+
+#define LX_REFUSED_MAX 16 /* addresses */
+#define LX_REFUSED_TEXT 256
+
+enum lx_refused_kind {
+	LX_REFUSED_PORT, /* from a port above 1023 (accept=secure) */
+	LX_REFUSED_NID, /* for a NID that this node does not have */
+	LX_REFUSED_PEER, /* from a NID that cannot be the other side's */
+};
+
+struct lx_refused_info {
+	char address[64]; /* that it came from, without the port */
+	char reason[LX_REFUSED_TEXT]; /* of the latest one */
+	enum lx_refused_kind kind;
+	uint64_t connections; /* refused for that reason */
+	int64_t since_s; /* the first of them, seconds since 1970 */
+	uint64_t age_s; /* the latest one, before so many seconds */
+};
+
 /* ---- what is down ------------------------------------------------------- */
 
 /* X(NAME, "text"); some texts are followed by a net, or by the text of an errno */

@@ -48,6 +48,7 @@
 #include "info.h"
 #include "nid.h"
 #include "tunable.h"
+#include "version.h"
 
 #pragma GCC visibility push(default) /* what liblnetx.so exports */
 
@@ -56,6 +57,9 @@ extern "C" {
 #endif
 
 struct lx_node;
+
+/* The version of the library: LX_VERSION of the headers that it was built with. */
+const char *lx_version(void);
 
 /* ---- life of a node ------------------------------------------------------- */
 
@@ -111,8 +115,9 @@ bool lx_node_alive(struct lx_node *node);
  *
  * With LX_APPLY_DIFF, whatever is configured but not in @conf is removed, and whatever
  * is the same is left alone, connections included. Without it, @conf is added to the
- * present configuration. A failure does not undo earlier changes; the rest is still
- * tried. Returns 0 or the first error.
+ * present configuration; what is there already with other settings is a failure (-EEXIST), except
+ * for tunables, routing and priorities of selection policies, which change. A failure does not
+ * undo earlier changes; the rest is still tried. Returns 0 or the first error.
  */
 int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
 		  struct lx_conf_error *ret_err);
@@ -169,6 +174,18 @@ int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
 #define LX_CHECK_FILE 1u /* the file alone: ignore this machine's interfaces */
 #define LX_CHECK_PART 2u /* NIs that are missing are no mistakes, unless all of them are */
 
+/**
+ * lx_node_check_addition - the same for YAML to be added to a node, and parse it
+ * @node: its NIDs, peers and tunables count as if they were in the YAML, too
+ * @fn: called for each mistake, with its errno
+ * @ret_conf: set if there are none: for lx_node_apply() without LX_APPLY_DIFF; to be freed with
+ *	lx_conf_free()
+ * What the node has already is no mistake.
+ */
+int lx_node_check_addition(struct lx_node *node, const char *yaml, size_t len,
+			   void (*fn)(int error, const struct lx_conf_error *what, void *arg),
+			   void *arg, struct lx_conf **ret_conf);
+
 /* ---- configuration, piece by piece ---------------------------------------- */
 
 /**
@@ -177,8 +194,8 @@ int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
  *	net share the first one's tunables
  * Returns 0, -EEXIST the NI exists, -ENODEV no such interface, -EADDRNOTAVAIL,
  * -EPROTONOSUPPORT no transport for this net type, -EINVAL a value out of range, -EADDRINUSE
- * another process listens on its port, -ENOMEM, -ESHUTDOWN; with rails, those of
- * lx_net_add_rails().
+ * another process listens on its port, or is a node with this NID, -ENOMEM, -ESHUTDOWN; with
+ * rails, those of lx_net_add_rails().
  */
 int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni);
 
@@ -287,7 +304,7 @@ int lx_udsp_del(struct lx_node *node, int32_t index);
 
 /**
  * lx_routing_set - switch forwarding for others on or off (lnet.md 10.3)
- * Returns 0, -EBUSY to be switched on while it is stopping, -ENOMEM.
+ * Switching it on ends a stop under way. Returns 0, -ENOMEM.
  */
 int lx_routing_set(struct lx_node *node, bool enable);
 
@@ -299,7 +316,7 @@ int lx_routing_set(struct lx_node *node, bool enable);
  * and no message is in flight: some seconds if they do discovery, else until they next check
  * their gateways (alive_router_check_interval, 60 s by default). lx_routing_set(false) does the
  * same without waiting. Returns 0, also if the node does not route; -ETIMEDOUT @limit_ms
- * was too short; -EDEADLK from a handler.
+ * was too short; -ECANCELED another thread switched it on again; -EDEADLK from a handler.
  */
 int lx_routing_stop(struct lx_node *node, unsigned int limit_ms);
 
@@ -405,6 +422,13 @@ void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info);
 
 /** lx_stats_get - the global counters (lnet.md 15) */
 void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats);
+
+/**
+ * lx_refused_list - who was refused lately, the latest first
+ * @ret_list: an array of @ret_n, at most LX_REFUSED_MAX, to be freed with free()
+ * Returns 0 or -ENOMEM.
+ */
+int lx_refused_list(struct lx_node *node, struct lx_refused_info **ret_list, size_t *ret_n);
 
 /** lx_stats_reset - set all counters to 0, those of NIs and peers too */
 void lx_stats_reset(struct lx_node *node);
@@ -590,7 +614,8 @@ int lx_memory_del(struct lx_node *node, void *start);
  *	SEND, status not 0    it was not sent: no response will come, and the threshold
  *	                      reserved for one is used up all the same
  *	ACK, REPLY            the response
- *	UNLINK, -ETIMEDOUT    no response came (lnet_transaction_timeout); the MD is gone
+ *	UNLINK, -ETIMEDOUT    no response came (lnet_transaction_timeout, 150 s), as when nothing
+ *	                      at the target matched; the MD is gone
  *
  * SEND and the response may come in either order. "unlinked" in each event, and nothing else,
  * says what happened to the MD: if true, the MD is gone, this was its last

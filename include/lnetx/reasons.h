@@ -14,9 +14,8 @@
 	X(BAD_TYPE, "bad_type", "unknown message type; connection closed (lnet.md 7.1 row 1)")     \
 	X(BAD_LENGTH, "bad_length",                                                                \
 	  "payload length not allowed for the type; connection closed (rows 2, 3)")                \
-	X(MISROUTED, "misrouted",                                                                  \
-	  "for another node of the net it came in on; connection closed (row 5)")                  \
-	X(WRONG_NET, "wrong_net", "for the NID of another NI of ours; connection closed (row 6)")  \
+	X(MISROUTED, "misrouted", "for another node of the net it came in on (row 5)")             \
+	X(WRONG_NET, "wrong_net", "for the NID of another NI of ours (row 6)")                     \
 	X(RDMA_NOT_FOR_ME, "rdma_not_for_me",                                                      \
 	  "an optimised GET for another node; connection closed (row 7)")                          \
 	X(ROUTING_DISABLED, "routing_disabled", "not for us, and we do not route (row 8)")         \
@@ -33,12 +32,15 @@
 	X(SHUTDOWN, "shutdown", "the NI, the node or the peer that it waits for is going")         \
 	X(DEADLINE, "deadline", "waited in a queue past its deadline (lnet.md 13.4)")              \
 	X(BAD_NID, "bad_nid",                                                                      \
-	  "source, destination or previous hop cannot have this NID; connection closed")           \
+	  "its source or destination cannot have this NID; or the previous hop, which is closed")  \
 	X(LOOP, "loop", "the next hop is the peer it came from: routes point at each other")       \
 	X(SEND_FAILED, "send_failed", "not forwarded: no connection to the next hop, or it ended") \
 	X(FAULT, "fault", "a rule of fault injection says so (lnet.md 14; lnetx fault show)")      \
 	X(ANSWERS, "answers",                                                                      \
-	  "a request: too many answers to its sender wait, and we wait for its answers")
+	  "a request: too many answers to its sender wait, and we wait for its answers")           \
+	X(OWN_NID, "own_nid", "from a neighbour, with a NID of ours as its source")                \
+	X(NO_PROCESS, "no_process", "for the pid of a process that has no connection to us")       \
+	X(NOT_TAKEN, "not_taken", "the next hop does not take what it is sent, and others waited")
 
 enum lx_reason {
 #define LX_REASON_ENUM_(NAME, name, help) LX_REASON_##NAME,

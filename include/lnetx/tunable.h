@@ -64,7 +64,7 @@ int64_t lx_tunable_get(const struct lx_tunable *t, const void *values);
 
 /**
  * lx_tunable_set - change one value
- * @text: a decimal or 0x number, or one of the value names
+ * @text: a decimal or 0x number, one of the value names, or "default"
  * Returns 0, -EINVAL: not a number and no such name; -ERANGE: outside min..max.
  */
 int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text);

@@ -517,6 +517,9 @@ static int check_request(struct request *req, struct lx_list *nets)
 	lx_list_for_each (net, nets, port_link) {
 		if (!net->closing && lx_nid_to_u64(&net->ni->nid) == req->m.dst_nid)
 			req->net = net;
+		/* We do not connect to ourselves: our messages stay inside. */
+		if (!net->closing && lx_nid_to_u64(&net->ni->nid) == req->m.src_nid)
+			return LX_O2IB_REJ_FATAL;
 	}
 	if (!req->net)
 		return any ? LX_O2IB_REJ_FATAL : LX_O2IB_REJ_EARLY;

@@ -84,16 +84,27 @@ static bool is_told(struct lx_sock_listener *listener, const union lx_addr *remo
 	return told;
 }
 
-static void count_refused(const struct lx_sock_listener *listener)
+/* The first NI with the listener's address; NULL: it is being taken down. */
+static struct lx_ni *ni_of(const struct lx_sock_listener *listener)
 {
 	struct lx_sock_net *net;
 
 	lx_list_for_each (net, &listener->host->nets, link) {
-		if (net->listener[0] == listener || net->listener[1] == listener) {
-			lx_lnd_refused_port(net->ni);
-			return;
-		}
+		if (net->listener[0] == listener || net->listener[1] == listener)
+			return net->ni;
 	}
+	return NULL;
+}
+
+/* Both sides may mean well, so the node says whom it refused. */
+static void note_refused(const struct lx_sock_listener *listener, const union lx_addr *remote,
+			 enum lx_refused_kind kind, const char *reason)
+{
+	struct lx_ni *ni = ni_of(listener);
+	char address[LX_ADDR_TEXT];
+
+	if (ni)
+		lx_lnd_refused(ni, kind, lx_addr_host(remote, address, sizeof(address)), reason);
 }
 
 static bool refused(struct lx_sock_listener *listener, const union lx_addr *remote)
@@ -106,7 +117,7 @@ static bool refused(struct lx_sock_listener *listener, const union lx_addr *remo
 	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_ALL ||
 	    lx_addr_port(remote) <= LX_SOCK_PRIVILEGED_PORT_MAX)
 		return false;
-	count_refused(listener);
+	note_refused(listener, remote, LX_REFUSED_PORT, reason);
 	if (is_told(listener, remote, reason, &n))
 		lx_warn("address=%s listener=%s connections=%u reason=\"%s\" "
 			"action=\"connection refused; accept=all would accept it\"",
@@ -204,6 +215,12 @@ static void refuse(struct lx_sock_conn *conn, int error, const char *reason)
 	lx_sock_conn_close(conn, error, LX_HSTATUS_LOCAL_ERROR);
 }
 
+static void refuse_node(struct lx_sock_conn *conn, enum lx_refused_kind kind, const char *reason)
+{
+	note_refused(conn->listener, &conn->remote, kind, reason);
+	refuse(conn, -EPROTO, reason);
+}
+
 void lx_sock_accept_expire(struct lx_sock_conn *conn)
 {
 	refuse(conn, -ETIMEDOUT,
@@ -231,17 +248,35 @@ static void tell_version(struct lx_sock_conn *conn)
 	refuse(conn, -EPROTO, "acceptor request of unknown version");
 }
 
+/* The same address on another net. */
+static bool is_other_net(const struct lx_nid *a, const struct lx_nid *b)
+{
+	union lx_addr x, y;
+
+	lx_addr_of_nid(&x, a, 0);
+	lx_addr_of_nid(&y, b, 0);
+	return lx_nid_net(a) != lx_nid_net(b) && lx_addr_same_host(&x, &y);
+}
+
 static void request_done(struct lx_sock_conn *conn)
 {
+	char reason[LX_REFUSED_TEXT];
+	const struct lx_ni *ni;
 	struct lx_nid target;
-	char reason[LX_NID_TEXT + 64];
 
 	lx_proto_acc_decode(conn->rx.buf, &target);
 	conn->net = lx_sock_net_lookup(conn->host, &target);
 	if (!conn->net) {
-		snprintf(reason, sizeof(reason), "it asked for %s, which is not a NID of this node",
-			 lx_nid_str(&target));
-		refuse(conn, -EPROTO, reason);
+		ni = ni_of(conn->listener);
+		if (ni && is_other_net(&target, &ni->nid))
+			snprintf(reason, sizeof(reason),
+				 "it asked for %s; this node is %s: wrong net there",
+				 lx_nid_str(&target), lx_nid_str(&ni->nid));
+		else
+			snprintf(reason, sizeof(reason),
+				 "it asked for %s, which is not a NID of this node",
+				 lx_nid_str(&target));
+		refuse_node(conn, LX_REFUSED_NID, reason);
 		return;
 	}
 	lx_sock_net_hold(conn->net);
@@ -298,23 +333,43 @@ static void decline(struct lx_sock_conn *conn, const struct lx_nid *dst, int why
 	lx_sock_conn_close(conn, 0, LX_HSTATUS_LOCAL_ERROR);
 }
 
-/* From an unprivileged port any user may claim any NID: use the address instead (4.4). */
+/*
+ * From an unprivileged port any user may claim any NID: use the address instead (4.4). So for a
+ * process at another port: a NID's processes have connections without it.
+ */
 static void identify(struct lx_sock_conn *conn, const struct lx_hello *hello, struct lx_id *ret_id)
 {
 	uint16_t port = lx_addr_port(&conn->remote);
 
 	ret_id->nid = hello->src_nid;
 	ret_id->pid = hello->src_pid;
-	if (port <= LX_SOCK_PRIVILEGED_PORT_MAX)
+	if (port <= LX_SOCK_PRIVILEGED_PORT_MAX && !(hello->src_pid & LX_PID_USERFLAG))
 		return;
 	ret_id->pid = LX_PID_USERFLAG | port;
 	/* Cannot fail: our sockets are AF_INET or AF_INET6. */
 	(void)lx_nid_from_sockaddr(conn->net->ni->net, &conn->remote.sa, &ret_id->nid);
 }
 
+/* Why nobody can have this NID, or not the other side; NULL: it can. */
+static const char *cannot_be(const struct lx_sock_conn *conn, const struct lx_nid *nid)
+{
+	union lx_addr addr;
+
+	lx_addr_of_nid(&addr, nid, 0);
+	if (!lx_sock_origin_is_host(&conn->net->netif, &addr))
+		return "HELLO with a NID that is no node's: multicast, broadcast or loopback";
+	if (lx_sock_net_lookup(conn->host, nid) && !lx_sock_origin_is_self(conn))
+		return "HELLO in the name of this node";
+	if (lx_sock_tun.accept_own_address && !lx_addr_same_host(&addr, &conn->remote))
+		return "HELLO from another address than the NID's; see tunable accept_own_address";
+	return NULL;
+}
+
 static void hello_done(struct lx_sock_conn *conn, const struct lx_hello *hello)
 {
+	char text[LX_NID_TEXT + 96];
 	struct lx_sock_peer *peer;
+	const char *reason;
 	struct lx_id id;
 	int r;
 
@@ -328,7 +383,13 @@ static void hello_done(struct lx_sock_conn *conn, const struct lx_hello *hello)
 	}
 	/* The peer is a next hop, so it is on our net; the core has no credits for other NIDs. */
 	if (lx_nid_net(&id.nid) != conn->net->ni->net) {
-		refuse(conn, -EPROTO, "HELLO from a NID of another net");
+		refuse_node(conn, LX_REFUSED_PEER, "HELLO from a NID of another net");
+		return;
+	}
+	reason = cannot_be(conn, &id.nid);
+	if (reason) {
+		snprintf(text, sizeof(text), "%s: %s", lx_nid_str(&id.nid), reason);
+		refuse_node(conn, LX_REFUSED_PEER, text);
 		return;
 	}
 	peer = lx_sock_peer_lookup(conn->net, &id);

@@ -18,6 +18,7 @@
  *	                      has yet to call recv() for a message
  */
 #include <errno.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
@@ -32,6 +33,11 @@
 
 /* Maximum age of the backlog by which a connection is chosen. */
 #define BACKLOG_AGE_NS (4 * LX_SOCK_MSEC)
+
+/* What the kernel may hold unsent: for so long, but this at least; looked at so often. */
+#define UNSENT_NS (20 * LX_SOCK_MSEC)
+#define UNSENT_MIN (128u << 10)
+#define UNSENT_LOOK_NS (100 * LX_SOCK_MSEC)
 
 /* ---- names, small questions ----------------------------------------------- */
 
@@ -49,13 +55,9 @@ const char *lx_sock_conn_name(const struct lx_sock_conn *conn, char *buf, size_t
 
 size_t lx_sock_conn_unsent(struct lx_sock_conn *conn)
 {
-	int unsent = 0;
+	int unsent;
 
-	/* The last tick found all bytes acknowledged, and none were sent since: no system call. */
-	if (conn->tx_acked != conn->tx_bytes && ioctl(conn->fd, SIOCOUTQ, &unsent))
-		unsent = 0;
-	/* Our HELLO is not in tx_bytes. */
-	conn->unsent = (uint64_t)unsent < conn->tx_bytes ? (size_t)unsent : conn->tx_bytes;
+	conn->unsent = ioctl(conn->fd, SIOCOUTQ, &unsent) ? 0 : unsent;
 	conn->unsent_ns = lx_env_now(conn->host->env);
 	conn->unsent_from = conn->tx_bytes;
 	return conn->unsent;
@@ -156,9 +158,9 @@ static void fail(struct lx_sock_conn *conn, int error)
 {
 	/* The peer has closed the connection, and reset what arrived after that: an end as any. */
 	if (error == EPIPE)
-		lx_sock_conn_fail(conn, 0, LX_HSTATUS_REMOTE_DROPPED, NULL);
+		lx_sock_conn_ended(conn, 0, NULL);
 	else
-		lx_sock_conn_fail(conn, -error, lx_sock_conn_hstatus(-error), strerror(error));
+		lx_sock_conn_ended(conn, -error, strerror(error));
 }
 
 /* An established connection has an error, or completions of zero-copy sends. */
@@ -265,7 +267,7 @@ int lx_sock_conn_new(struct lx_sock_host *host, enum lx_sock_phase phase,
 	lx_work_init(&conn->work, on_work);
 	lx_work_init(&conn->tx_work, NULL); /* tx.c: lx_sock_tx_setup() */
 	lx_list_init(&conn->link);
-	lx_list_init(&conn->queue);
+	lx_queue_init(&conn->queue);
 	lx_list_init(&conn->sending);
 	lx_list_init(&conn->sent);
 	lx_list_append(&host->conns, &conn->host_link);
@@ -326,10 +328,10 @@ void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn)
 	set_probes(conn, idle, every, count);
 }
 
-void lx_sock_conn_ask(struct lx_sock_conn *conn)
+void lx_sock_conn_ask(struct lx_sock_conn *conn, int count)
 {
 	set_option(conn, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set_probes(conn, 1, 1, 3);
+	set_probes(conn, 1, 1, count);
 }
 
 bool lx_sock_conn_heard(const struct lx_sock_conn *conn, uint32_t ms)
@@ -349,6 +351,30 @@ void lx_sock_conn_set_options(struct lx_sock_conn *conn)
 		set_option(conn, SOL_SOCKET, SO_RCVBUF, lx_sock_tun.rx_buffer_size);
 	lx_sock_conn_set_keepalive(conn);
 	lx_sock_conn_set_tos(conn);
+}
+
+void lx_sock_conn_set_blocked(struct lx_sock_conn *conn, bool blocked)
+{
+	bool changes = conn->tx_blocked != blocked;
+	struct lx_tcpinfo info;
+	uint64_t bytes;
+
+	conn->tx_blocked = blocked;
+	if (!changes || conn->ctype == LX_CTYPE_BULK_OUT || lx_tcpinfo_read(conn->fd, &info))
+		return;
+	if (blocked) {
+		conn->blocked_ns -= lx_sock_now();
+		conn->blocked_bytes -= info.acked;
+		return;
+	}
+	conn->blocked_ns += lx_sock_now();
+	conn->blocked_bytes += info.acked;
+	if (conn->blocked_ns < UNSENT_LOOK_NS)
+		return;
+	bytes = conn->blocked_bytes / (conn->blocked_ns / UNSENT_NS);
+	bytes = bytes < UNSENT_MIN ? UNSENT_MIN : bytes;
+	set_option(conn, IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes < INT_MAX ? (int)bytes : INT_MAX);
+	conn->blocked_ns = conn->blocked_bytes = 0;
 }
 
 /* ---- death ---------------------------------------------------------------- */
@@ -396,6 +422,26 @@ void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hst
 	while (!conn->closing && (other = sibling(conn)))
 		lx_sock_conn_close(other, error, hstatus);
 	lx_sock_conn_close(conn, error, hstatus);
+}
+
+void lx_sock_conn_ended(struct lx_sock_conn *conn, int error, const char *reason)
+{
+	const struct lx_sock_rx *rx = &conn->rx;
+	bool inside = rx->state != LX_SOCK_RX_HEADER || rx->have;
+	bool orderly = !error || error == -ECONNRESET;
+	char name[LX_SOCK_NAME_TEXT];
+
+	if (conn->closing || (orderly && lx_sock_offload_conn_ended(conn)))
+		return;
+	if (!inside || !orderly) {
+		lx_sock_conn_fail(conn, error,
+				  error ? lx_sock_conn_hstatus(error) : LX_HSTATUS_REMOTE_DROPPED,
+				  reason);
+		return;
+	}
+	lx_warn("%s reason=\"the peer has %s it inside a message\" action=\"closed\"",
+		lx_sock_conn_name(conn, name, sizeof(name)), error ? "reset" : "closed");
+	lx_sock_conn_close(conn, -EPROTO, lx_sock_conn_hstatus(-EPROTO));
 }
 
 static void conn_free(struct lx_sock_conn *conn)

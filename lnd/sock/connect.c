@@ -112,8 +112,12 @@ static void series_failed(struct lx_sock_peer *peer, int error, enum lx_down_why
 		"attempt for %llu ms\"%s",
 		lx_nid_str(&peer->id.nid), lx_nid_str(&peer->net->ni->nid), reason,
 		(unsigned long long)(interval / LX_SOCK_MSEC), next_step(why));
+	/* Another address may have its messages now. */
+	peer->own_was_up = false;
+	lx_sock_origin_review(peer, lx_sock_now());
+	lx_sock_peer_send_waiting(peer);
 	lx_sock_peer_fail_waiting(peer, error, lx_sock_hstatus(error));
-	if (lx_list_empty(&peer->conns))
+	if (!lx_sock_origin_can_send(peer))
 		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, why, error);
 }
 
@@ -127,7 +131,8 @@ static void attempt(struct lx_sock_peer *peer)
 		return;
 	}
 	peer->dial = LX_SOCK_DIAL_BUSY;
-	if (lx_sock_now() >= peer->dial_deadline_ns)
+	peer->dialling_ns = lx_sock_now();
+	if (peer->dialling_ns >= peer->dial_deadline_ns)
 		r = -ETIMEDOUT;
 	if (!r)
 		r = dial(peer, type, &peer->dialling);
@@ -303,7 +308,7 @@ static void hello_done(struct lx_sock_conn *conn, const struct lx_hello *hello)
 
 	conn->version = hello->version;
 	conn->flip = hello->flip;
-	if (!lx_id_eq(&id, &peer->id)) {
+	if (!lx_sock_peer_is(peer, &id)) {
 		snprintf(reason, sizeof(reason), "wrong peer: it says that it is %s",
 			 lx_id_format(&id, text, sizeof(text)));
 		reject(conn, -EPROTO, reason);

@@ -78,30 +78,21 @@ static unsigned int duplicates(const struct lx_sock_conn *conn, const struct lx_
 /*
  * A HELLO with another incarnation or version means that the peer has restarted; its connections
  * end. But anybody on the network can send one in its name. It counts if it comes from the address
- * in the NID, or one that the peer is connected from. From elsewhere - the peer may have moved, or
- * be behind NAT - it counts only if its connections are dead: they are asked, and when the peer
- * tries again, we know.
+ * in the NID, or, while that has no connection, from the only one that the peer is connected from.
+ * From elsewhere - the peer may have moved, or be behind NAT - it counts only if the connections of
+ * the NID's own address, or else of the first one (origin.c), are dead: they are asked, and when
+ * the peer tries again, we know.
  */
 #define PROOF_S 4 /* by then a living peer has answered one of the probes */
 #define DOUBT_S 15 /* without another such HELLO */
-
-static bool has_conn_from(const struct lx_sock_peer *peer, const union lx_addr *addr)
-{
-	const struct lx_sock_conn *conn;
-
-	lx_list_for_each (conn, &peer->conns, link) {
-		if (lx_addr_same_host(&conn->remote, addr))
-			return true;
-	}
-	return false;
-}
 
 static bool was_heard(const struct lx_sock_peer *peer)
 {
 	const struct lx_sock_conn *conn;
 
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (lx_sock_conn_heard(conn, (PROOF_S - 1) * 1000))
+		if (lx_sock_origin_speaks(peer, conn) &&
+		    lx_sock_conn_heard(conn, (PROOF_S - 1) * 1000))
 			return true;
 	}
 	return false;
@@ -112,16 +103,17 @@ static bool may_replace(struct lx_sock_peer *peer, const struct lx_sock_conn *he
 	uint64_t now = lx_sock_now();
 	struct lx_sock_conn *conn;
 
-	if (lx_list_empty(&peer->conns) || lx_addr_same_host(&hello->remote, &peer->addr) ||
-	    has_conn_from(peer, &hello->remote))
+	if (lx_sock_origin_is_own(peer, hello) || lx_sock_origin_is_only(peer, hello))
 		return true;
 	if (peer->doubted_ns && now >= peer->doubted_ns + PROOF_S * LX_SOCK_SECOND)
 		return !was_heard(peer);
 	if (peer->doubted_ns)
 		return false;
 	peer->doubted_ns = now;
-	lx_list_for_each (conn, &peer->conns, link)
-		lx_sock_conn_ask(conn);
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (lx_sock_origin_speaks(peer, conn))
+			lx_sock_conn_ask(conn, 3);
+	}
 	return false;
 }
 
@@ -168,12 +160,24 @@ static void replaced(struct lx_sock_peer *peer, const struct lx_sock_conn *hello
 	peer->doubted_ns = 0;
 }
 
+/*
+ * Whether a connection that we are dialling has a claim: it is young, or has been answered. Where
+ * what we send to the peer's port is dropped, only the peer's own attempts succeed.
+ */
+#define CLAIM_NS LX_SOCK_SECOND
+
+static bool we_connect(const struct lx_sock_peer *peer)
+{
+	return peer->dial == LX_SOCK_DIAL_BUSY && (lx_sock_now() < peer->dialling_ns + CLAIM_NS ||
+						   peer->dialling->phase == LX_SOCK_HELLO);
+}
+
 int lx_sock_hello_admit(struct lx_sock_conn *conn, struct lx_sock_peer *peer,
 			uint64_t incarnation, int answer)
 {
 	unsigned int max = peer->dialled ? peer->max_conns : lx_sock_net_conns_per_peer(conn->net);
 
-	if (!conn->active && peer->dial == LX_SOCK_DIAL_BUSY &&
+	if (!conn->active && we_connect(peer) &&
 	    lx_nid_cmp(&peer->id.nid, &conn->net->ni->nid) < 0 &&
 	    lx_addr_same_host(&conn->remote, &peer->addr))
 		return EALREADY;
@@ -195,6 +199,7 @@ int lx_sock_hello_admit(struct lx_sock_conn *conn, struct lx_sock_peer *peer,
 		return answer;
 	if (!conn->loopback && duplicates(conn, peer) >= max)
 		return EALREADY;
+	lx_sock_origin_join(peer, conn);
 	return 0;
 }
 

@@ -4,7 +4,12 @@
  * listeners that are being closed hold the net, and the last of them releases it.
  */
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "priv.h"
 
@@ -20,6 +25,7 @@ int lx_sock_net_new(struct lx_ni *ni, void (*released)(struct lx_sock_net *net),
 	net->ni = ni;
 	net->released = released;
 	net->pending = 1;
+	net->claim = -1;
 	lx_list_init(&net->link);
 	lx_list_init(&net->peers);
 	*ret_net = net;
@@ -28,8 +34,25 @@ int lx_sock_net_new(struct lx_ni *ni, void (*released)(struct lx_sock_net *net),
 
 void lx_sock_net_free(struct lx_sock_net *net)
 {
+	if (net->claim >= 0)
+		close(net->claim);
 	lx_hash_fini(&net->peer_hash);
 	free(net);
+}
+
+int lx_sock_net_claim(struct lx_sock_net *net)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "lnetx/%s",
+			   lx_nid_str(&net->ni->nid));
+
+	net->claim = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (net->claim < 0)
+		return -errno;
+	return bind(net->claim, (struct sockaddr *)&name,
+		    offsetof(struct sockaddr_un, sun_path) + 1 + len)
+		       ? -errno
+		       : 0;
 }
 
 void lx_sock_net_hold(struct lx_sock_net *net)

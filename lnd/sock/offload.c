@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The functions that an offload may call (offload.h). */
 #include <errno.h>
+#include <sys/socket.h>
 
 #include "priv.h"
+
+#define PROBES 6
 
 bool lx_sock_offload_on(void)
 {
@@ -31,9 +34,15 @@ uint8_t lx_sock_offload_ni_tos(const struct lx_ni *ni)
 	return tos > 0 ? tos : 0;
 }
 
-bool lx_sock_offload_is_local(struct lx_sock_host *host, const struct lx_nid *nid)
+const struct lx_nid *lx_sock_offload_own_nid(const struct lx_sock_host *host, unsigned int i)
 {
-	return lx_sock_net_lookup(host, nid);
+	const struct lx_sock_net *net;
+
+	lx_list_for_each (net, &host->nets, link) {
+		if (net->ni)
+			return lx_lnd_own_nid(net->ni, i);
+	}
+	return NULL;
 }
 
 /* ---- peers ------------------------------------------------------------------- */
@@ -65,9 +74,17 @@ struct lx_sock_conn *lx_sock_peer_conn(const struct lx_sock_peer *peer,
 	return next == &peer->conns ? NULL : lx_container_of(next, struct lx_sock_conn, link);
 }
 
+void lx_sock_peer_dial(struct lx_sock_peer *peer)
+{
+	if (lx_list_empty(&peer->conns))
+		lx_sock_connect_start(peer);
+}
+
 void lx_sock_peer_hold(struct lx_sock_peer *peer, bool on)
 {
 	peer->held = on;
+	if (on)
+		lx_sock_peer_dial(peer);
 	if (on || peer->closing)
 		return;
 	lx_sock_peer_send_waiting(peer);
@@ -96,6 +113,7 @@ void lx_sock_conn_facts(const struct lx_sock_conn *conn, struct lx_sock_conn_fac
 		.nid = conn->peer->id.nid,
 		.local = conn->local,
 		.remote = conn->remote,
+		.address = conn->address,
 		.fd = conn->fd,
 		.ifindex = conn->net->netif.index,
 		.version = conn->version,
@@ -130,11 +148,27 @@ void lx_sock_conn_set_state(struct lx_sock_conn *conn, void *state)
 	conn->offload = state;
 }
 
+bool lx_sock_conn_read_only(const struct lx_sock_conn *conn)
+{
+	return conn->read_only;
+}
+
 bool lx_sock_conn_is_idle(struct lx_sock_conn *conn)
 {
 	return conn->phase == LX_SOCK_UP && !conn->closing && !conn->tx_busy &&
-	       lx_list_empty(&conn->queue) && lx_list_empty(&conn->sending) &&
+	       lx_queue_empty(&conn->queue) && lx_list_empty(&conn->sending) &&
 	       lx_list_empty(&conn->sent) && !lx_sock_conn_unsent(conn);
+}
+
+ssize_t lx_sock_conn_write(struct lx_sock_conn *conn, const void *bytes, size_t len)
+{
+	ssize_t n = send(conn->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n < 0)
+		return -errno;
+	conn->tx_bytes += n;
+	conn->last_tx_ns = lx_sock_now();
+	return n;
 }
 
 uint64_t lx_sock_conn_tx_bytes(const struct lx_sock_conn *conn)
@@ -157,6 +191,17 @@ void lx_sock_conn_reserve(struct lx_sock_conn *conn, bool on)
 	conn->reserved = on;
 }
 
+void lx_sock_conn_probe(struct lx_sock_conn *conn, bool on)
+{
+	if (!on) {
+		lx_sock_conn_set_keepalive(conn);
+		return;
+	}
+	lx_sock_conn_ask(conn, PROBES);
+	if (conn->version >= LX_SOCK_V3 && lx_sock_conn_is_idle(conn))
+		(void)lx_sock_tx_queue_ack(conn, LX_SOCK_COOKIE_KEEPALIVE, true);
+}
+
 void lx_sock_conn_set_reset(struct lx_sock_conn *conn)
 {
 	conn->reset = true;
@@ -170,11 +215,11 @@ void lx_sock_conn_note_life(struct lx_sock_conn *conn, bool rx, bool tx)
 		conn->last_rx_ns = now;
 	if (tx)
 		conn->last_tx_ns = now;
-	if (rx || tx)
+	if ((rx || tx) && !conn->read_only)
 		conn->peer->last_alive_ns = now;
 }
 
 int lx_sock_conn_acknowledge(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk)
 {
-	return lx_sock_send_ack(conn->peer, cookie, nonblk);
+	return lx_sock_send_ack(conn, cookie, nonblk);
 }

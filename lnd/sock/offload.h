@@ -53,6 +53,11 @@ struct lx_sock_offload_ops {
 	/* As policy_changed() (lnd.h): next hops may have changed. */
 	void (*policy_changed)(void *state, const struct lx_nid *nid, uint32_t net);
 
+	/*
+	 * The peer has ended the connection. True: inside a message that went by the offload, or as
+	 * the offload asked it to; then it is being closed now, and the peer's others stay.
+	 */
+	bool (*conn_ended)(void *state, struct lx_sock_conn *conn);
 	/* The connection is being closed; its descriptor has been closed; the peer is freed. */
 	void (*conn_closing)(void *state, struct lx_sock_conn *conn);
 	void (*conn_closed)(void *state, struct lx_sock_conn *conn);
@@ -95,8 +100,8 @@ unsigned int lx_sock_offload_store(void);
 bool lx_sock_offload_ni_on(const struct lx_ni *ni);
 /* Of the NI's packets; 0: not set. */
 uint8_t lx_sock_offload_ni_tos(const struct lx_ni *ni);
-/* Whether @nid is one of this host's NIs. */
-bool lx_sock_offload_is_local(struct lx_sock_host *host, const struct lx_nid *nid);
+/* The NIDs of the node, also those of other transports; NULL: no more than @i. */
+const struct lx_nid *lx_sock_offload_own_nid(const struct lx_sock_host *host, unsigned int i);
 
 /* ---- peers ------------------------------------------------------------------- */
 
@@ -110,9 +115,11 @@ void lx_sock_peer_facts(const struct lx_sock_peer *peer, struct lx_sock_peer_fac
 /* A pointer that the offload may keep in a peer; NULL at first. */
 void *lx_sock_peer_state(const struct lx_sock_peer *peer);
 void lx_sock_peer_set_state(struct lx_sock_peer *peer, void *state);
+/* Connects to the peer if there is no connection. */
+void lx_sock_peer_dial(struct lx_sock_peer *peer);
 /*
  * While set, messages to the peer wait as if it had no connection; acknowledgements are sent. Then
- * they are sent, on connections that are there or on new ones.
+ * the messages are sent. Setting it dials, too.
  */
 void lx_sock_peer_hold(struct lx_sock_peer *peer, bool on);
 /*
@@ -133,6 +140,7 @@ struct lx_sock_conn_facts {
 	struct lx_ni *ni;
 	struct lx_nid nid; /* the peer's */
 	union lx_addr local, remote;
+	struct lx_nid address; /* of the machine, as in struct lx_rx_from */
 	int fd;
 	unsigned int ifindex;  /* the NI's interface */
 	unsigned int version;
@@ -158,9 +166,16 @@ void lx_sock_conn_rx(const struct lx_sock_conn *conn, struct lx_sock_conn_rx *re
 void *lx_sock_conn_state(const struct lx_sock_conn *conn);
 void lx_sock_conn_set_state(struct lx_sock_conn *conn, void *state);
 
-/* Whether nothing is queued or unacknowledged. May take a system call. */
+/* Whether messages to the peer must not be sent on it: it comes from another address. */
+bool lx_sock_conn_read_only(const struct lx_sock_conn *conn);
+/* Whether nothing is queued or unacknowledged: asks the kernel. */
 bool lx_sock_conn_is_idle(struct lx_sock_conn *conn);
-/* Bytes written to its socket so far. */
+/*
+ * Writes bytes into its socket, in place of messages; the caller keeps messages off it
+ * (lx_sock_conn_reserve()). Returns how many it took, -EAGAIN: none now, or -errno.
+ */
+ssize_t lx_sock_conn_write(struct lx_sock_conn *conn, const void *bytes, size_t len);
+/* Bytes written to its socket so far, whoever did; not the HELLO. */
 uint64_t lx_sock_conn_tx_bytes(const struct lx_sock_conn *conn);
 /* Why it is being closed, and whose fault it is that its messages do not arrive. */
 int lx_sock_conn_error(const struct lx_sock_conn *conn);
@@ -169,6 +184,11 @@ uint64_t lx_sock_conn_timeout_ns(const struct lx_sock_conn *conn);
 
 /* While set, messages to the peer are sent on its other connections. */
 void lx_sock_conn_reserve(struct lx_sock_conn *conn, bool on);
+/*
+ * While set, the kernel asks each second whether the peer lives; some without answer end it. If
+ * nothing is under way a keepalive asks at once (socklnd.md 10).
+ */
+void lx_sock_conn_probe(struct lx_sock_conn *conn, bool on);
 /* It cannot be closed in order: reset it. */
 void lx_sock_conn_set_reset(struct lx_sock_conn *conn);
 /* Bytes were received, or acknowledged, without the socket knowing. */

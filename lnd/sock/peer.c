@@ -18,12 +18,19 @@
 
 /* ---- life ----------------------------------------------------------------- */
 
+/* Processes have pids of their own; all others are the node, and have its connections. */
+bool lx_sock_peer_is(const struct lx_sock_peer *peer, const struct lx_id *id)
+{
+	return lx_nid_eq(&peer->id.nid, &id->nid) &&
+	       (peer->id.pid == id->pid || !((peer->id.pid | id->pid) & LX_PID_USERFLAG));
+}
+
 struct lx_sock_peer *lx_sock_peer_lookup(struct lx_sock_net *net, const struct lx_id *id)
 {
 	struct lx_sock_peer *peer;
 
 	lx_hash_for_each (peer, &net->peer_hash, lx_nid_hash(&id->nid), node) {
-		if (lx_id_eq(&peer->id, id))
+		if (lx_sock_peer_is(peer, id))
 			return peer;
 	}
 	return NULL;
@@ -38,6 +45,8 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 		return -ENOMEM;
 	peer->net = net;
 	peer->id = *id;
+	if (!lx_sock_peer_is_userspace(peer))
+		peer->id.pid = LX_PID_LUSTRE;
 	lx_addr_of_nid(&peer->addr, &id->nid, 0);
 	lx_sock_net_set_scope(net, &peer->addr);
 	peer->next_cookie = LX_SOCK_COOKIE_FIRST;
@@ -60,10 +69,12 @@ void lx_sock_peer_free(struct lx_sock_peer *peer)
 	free(peer);
 }
 
-bool lx_sock_peer_unused(const struct lx_sock_peer *peer, uint64_t now)
+bool lx_sock_peer_unused(struct lx_sock_peer *peer, uint64_t now)
 {
 	if (!lx_list_empty(&peer->conns) || !lx_list_empty(&peer->waiting) ||
 	    !lx_list_empty(&peer->zc) || peer->dial != LX_SOCK_DIAL_IDLE)
+		return false;
+	if (lx_sock_origin_keeps(peer, now))
 		return false;
 	if (!peer->dialled)
 		return true;
@@ -123,7 +134,7 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 	struct lx_sock_conn *conn;
 
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (!conn->reserved) /* by the offload */
+		if (!conn->reserved && !conn->read_only)
 			compare(&best[fit(conn, noop, payload, nonblk)], conn);
 	}
 	conn = best[LX_FIT_YES].conn ? best[LX_FIT_YES].conn : best[LX_FIT_MAY].conn;
@@ -137,7 +148,7 @@ struct lx_sock_conn *lx_sock_peer_batching(struct lx_sock_peer *peer, size_t pay
 	struct lx_sock_conn *conn;
 
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (lx_sock_tx_batching(conn, payload) &&
+		if (!conn->read_only && lx_sock_tx_batching(conn, payload) &&
 		    fit(conn, false, payload, false) == LX_FIT_YES)
 			return conn;
 	}
@@ -155,13 +166,13 @@ int lx_sock_peer_wait(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
 	peer->n_noops += lx_sock_tx_is_noop(tx);
 	if (!tx->deadline_ns || tx->deadline_ns > latest)
 		tx->deadline_ns = latest;
-	lx_list_append(&peer->waiting, &tx->link);
+	lx_list_append(&peer->waiting, &tx->at.link);
 	return 0;
 }
 
 static void unwait(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
 {
-	lx_list_del(&tx->link);
+	lx_list_del(&tx->at.link);
 	if (lx_sock_tx_is_noop(tx))
 		peer->n_noops--;
 }
@@ -171,9 +182,9 @@ static void flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 {
 	struct lx_sock_tx *tx, *next;
 
-	if (peer->held)
+	if (peer->held || conn->read_only)
 		return;
-	lx_list_for_each_safe (tx, next, &peer->waiting, link) {
+	lx_list_for_each_safe (tx, next, &peer->waiting, at.link) {
 		if (!fit(conn, lx_sock_tx_is_noop(tx), lx_sock_tx_payload(tx), tx->nonblk))
 			continue;
 		unwait(peer, tx);
@@ -188,7 +199,7 @@ void lx_sock_peer_send_waiting(struct lx_sock_peer *peer)
 	struct lx_sock_conn *conn;
 	struct lx_sock_tx *tx;
 
-	while ((tx = lx_list_first(&peer->waiting, struct lx_sock_tx, link))) {
+	while ((tx = lx_list_first(&peer->waiting, struct lx_sock_tx, at.link))) {
 		conn = lx_sock_peer_pick(peer, lx_sock_tx_is_noop(tx), lx_sock_tx_payload(tx),
 					 tx->nonblk);
 		if (!conn)
@@ -207,14 +218,14 @@ static void end_waiting(struct lx_sock_peer *peer, uint64_t until, int error,
 
 	/* Ending a message may put the next one on this list: take ours off first. */
 	lx_list_init(&ended);
-	lx_list_for_each_safe (tx, next, &peer->waiting, link) {
+	lx_list_for_each_safe (tx, next, &peer->waiting, at.link) {
 		if (tx->deadline_ns > until)
 			continue;
 		unwait(peer, tx);
-		lx_list_append(&ended, &tx->link);
+		lx_list_append(&ended, &tx->at.link);
 	}
-	while ((tx = lx_list_first(&ended, struct lx_sock_tx, link))) {
-		lx_list_del(&tx->link);
+	while ((tx = lx_list_first(&ended, struct lx_sock_tx, at.link))) {
+		lx_list_del(&tx->at.link);
 		lx_sock_tx_end(tx, error, hstatus);
 	}
 }
@@ -234,7 +245,7 @@ static void drop_noops(struct lx_sock_peer *peer)
 {
 	struct lx_sock_tx *tx, *next;
 
-	lx_list_for_each_safe (tx, next, &peer->waiting, link) {
+	lx_list_for_each_safe (tx, next, &peer->waiting, at.link) {
 		if (!lx_sock_tx_is_noop(tx))
 			continue;
 		unwait(peer, tx);
@@ -281,6 +292,7 @@ void lx_sock_peer_conn_up(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 	conn->phase = LX_SOCK_UP;
 	conn->ops = &lx_sock_rx_ops;
 	conn->overhead = lx_proto_overhead(conn->version);
+	lx_sock_origin_address(conn, &conn->address);
 	conn->up_ns = conn->last_tx_ns = conn->last_rx_ns = now;
 	conn->tx_since_ns = now;
 	conn->rx.have = 0;
@@ -289,6 +301,7 @@ void lx_sock_peer_conn_up(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 	peer->next_keepalive_ns = 0;
 	end_backoff(peer);
 	lx_list_append(&peer->conns, &conn->link);
+	lx_sock_origin_review(peer, now);
 	lx_sock_conn_set_options(conn);
 	lx_sock_tx_setup(conn);
 	lx_sock_zc_setup(conn);
@@ -304,15 +317,18 @@ void lx_sock_peer_conn_closed(struct lx_sock_conn *conn)
 	lx_list_del(&conn->link);
 	tell_change(conn, LX_CHANGE_CONN_DOWN);
 	peer->settled = peer->complete = false;
-	if (!lx_list_empty(&peer->conns))
+	lx_sock_origin_review(peer, lx_sock_now());
+	if (lx_list_empty(&peer->conns)) {
+		peer->version = 0;
+		drop_noops(peer);
+	} else if (conn->read_only || lx_sock_origin_can_send(peer)) {
 		return;
-	peer->version = 0;
-	drop_noops(peer);
+	}
 	if (peer->dial != LX_SOCK_DIAL_IDLE || peer->held)
 		return;
 	lx_sock_peer_fail_waiting(peer, error, conn->hstatus);
 	/* If we closed it, or the peer closed it in order, the peer is not lost. */
 	if (conn->error && conn->error != -ESHUTDOWN && conn->error != -ECONNABORTED &&
-	    !peer->closing && !lx_sock_peer_is_userspace(peer))
+	    !peer->closing && !conn->read_only && !lx_sock_peer_is_userspace(peer))
 		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, LX_DOWN_LOST, conn->error);
 }

@@ -29,6 +29,7 @@
 #include "../../user/base/hash.h"
 #include "../../user/base/list.h"
 #include "../../user/base/log.h"
+#include "../../user/base/queue.h"
 #include "../../user/base/ratelimit.h"
 #include "../../user/io/env.h"
 #include "../../user/io/netif.h"
@@ -59,11 +60,13 @@ struct lx_sock_host {
 	lx_sock_moved_fn *on_moved;
 	bool tick_open;     /* the timer has to be closed */
 	bool tick_fast;     /* something is due soon */
+	int64_t ticked_ns; /* when, by CLOCK_BOOTTIME */
 	struct lx_work work; /* starts, re-arms and stops the timer; on loop 0 */
 	bool stopping;
 	unsigned int next_loop;
 	struct lx_sock_net *last; /* gets lx_lnd_stopped() when the host is freed */
 	struct lx_ratelimit impostors; /* by NID; hello.c */
+	struct lx_ratelimit joiners;   /* the same; origin.c */
 	bool warned_port;   /* logged that source ports are not privileged */
 	struct lx_sock_offload *offload; /* NULL: none, or not yet */
 	void *offload_state;             /* of host_start() */
@@ -97,9 +100,11 @@ struct lx_sock_net {
 	struct lx_sock_listener *next_listener[2]; /* while they change */
 	struct lx_hash peer_hash;
 	struct lx_list peers;
+	unsigned int n_kept; /* peers without connections, in this tick; origin.c */
 	unsigned int pending; /* the NI, conns, listeners being closed */
 	void (*released)(struct lx_sock_net *net); /* nothing is pending any more */
 	bool closing;
+	int claim; /* a socket; or -1 */
 	bool deaf; /* could not listen on an interface that has been replaced */
 	enum lx_down_why link_down; /* as reported last */
 };
@@ -121,6 +126,11 @@ void lx_sock_host_hurry(struct lx_sock_host *host);
 int lx_sock_net_new(struct lx_ni *ni, void (*released)(struct lx_sock_net *net),
 		    struct lx_sock_net **ret_net);
 void lx_sock_net_free(struct lx_sock_net *net);
+/*
+ * Takes the NID's name among the abstract sockets of this network namespace. -EADDRINUSE: another
+ * node has it, and peers close the connections of one for those of the other.
+ */
+int lx_sock_net_claim(struct lx_sock_net *net);
 /* Keeps a net from being released after shutdown. */
 void lx_sock_net_hold(struct lx_sock_net *net);
 void lx_sock_net_release(struct lx_sock_net *net);
@@ -157,7 +167,7 @@ enum {
 };
 
 struct lx_sock_tx {
-	struct lx_list link;    /* peer->waiting, conn->queue, ->sending or ->sent */
+	struct lx_queued at;    /* in conn->queue; its link: peer->waiting, conn->sending, ->sent */
 	struct lx_list zc_link; /* peer->zc while TX_ACK */
 	struct lx_msg *msg;     /* NULL: a NOOP */
 	struct lx_sock_host *host;
@@ -331,6 +341,7 @@ struct lx_sock_conn {
 	bool rx_stopped; /* input is not polled */
 	bool failed;        /* the socket has an error: do not log more */
 	bool reserved;      /* by the offload: do not send on it */
+	bool read_only;     /* from another address: only acknowledgements are sent (origin.c) */
 	bool reset;         /* close it with a reset */
 	void *offload;      /* the offload's state */
 	enum lx_sock_phase phase;
@@ -338,13 +349,14 @@ struct lx_sock_conn {
 	unsigned int version;
 	unsigned int overhead; /* bytes of the headers of an LNet message */
 	union lx_addr local, remote;
+	struct lx_nid address; /* of remote, as in struct lx_rx_from */
 	uint64_t deadline_ns; /* of a phase before UP */
 	int error;            /* why it is closed */
 	enum lx_hstatus hstatus;
 
 	struct lx_sock_rx rx;
 
-	struct lx_list queue;   /* txs that can still change */
+	struct lx_queue queue;  /* txs that have not begun */
 	struct lx_list sending; /* encoded; the first may be partly sent */
 	struct lx_list sent;    /* waiting for the kernel or an ACK */
 	struct lx_sock_tx *carrier; /* in queue: next to take a cookie (tx.c) */
@@ -357,6 +369,7 @@ struct lx_sock_conn {
 	uint64_t tx_since_ns; /* since when the peer has taken nothing */
 	uint64_t tx_acked;    /* bytes it had taken then */
 	uint64_t up_ns, last_tx_ns, last_rx_ns;
+	uint64_t blocked_ns, blocked_bytes; /* for so long full, and acknowledged meanwhile */
 	uint64_t last_pick;   /* peer->picks when it was chosen */
 	size_t unsent;        /* in the socket, at unsent_ns */
 	uint64_t unsent_ns;
@@ -386,12 +399,26 @@ size_t lx_sock_conn_unsent(struct lx_sock_conn *conn);
 /* The same plus queued bytes, as of a few milliseconds ago. */
 size_t lx_sock_conn_backlog(struct lx_sock_conn *conn);
 
+/*
+ * The peer has ended it (@error 0), or its socket has failed. Inside a message that is an error, of
+ * which a Lustre node closes all connections to the address. Ours only ends this one: a router of
+ * ours ends a lane like that whose sender is gone (user/fastpath/ending.c), and the others have
+ * nothing to do with it.
+ */
+void lx_sock_conn_ended(struct lx_sock_conn *conn, int error, const char *reason);
+
 /* To the current values of the NI's tunables. */
 void lx_sock_conn_set_options(struct lx_sock_conn *conn);
+/*
+ * The socket takes no more, or some again. What the kernel has not sent yet is in front of small
+ * messages to come: on a connection for both kinds it may be no more than is sent in 20 ms, at the
+ * rate at which the peer acknowledges while the socket is full.
+ */
+void lx_sock_conn_set_blocked(struct lx_sock_conn *conn, bool blocked);
 void lx_sock_conn_set_tos(struct lx_sock_conn *conn);
 void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn);
-/* Asks at once, and then each second, whether the peer lives; the kernel ends it after three. */
-void lx_sock_conn_ask(struct lx_sock_conn *conn);
+/* Asks at once, and then each second, whether the peer lives; the kernel ends it after @count. */
+void lx_sock_conn_ask(struct lx_sock_conn *conn, int count);
 /* Whether the peer was heard in the last @ms. */
 bool lx_sock_conn_heard(const struct lx_sock_conn *conn, uint32_t ms);
 
@@ -408,6 +435,31 @@ enum lx_hstatus lx_sock_conn_hstatus(int error);
 /* The functions of a connection that is up. */
 extern const struct lx_sock_conn_ops lx_sock_rx_ops;
 void lx_sock_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg);
+
+/* ---- where connections come from (origin.c) ------------------------------- */
+
+struct lx_sock_peer;
+
+/* Whether a node can have the address: not multicast, broadcast, loopback. */
+bool lx_sock_origin_is_host(const struct lx_netif *netif, const union lx_addr *addr);
+/* The remote address as that of a machine: of IPv6, outside our prefixes, it has the whole /64. */
+void lx_sock_origin_address(const struct lx_sock_conn *conn, struct lx_nid *ret_address);
+/* Whether we made the connection ourselves. */
+bool lx_sock_origin_is_self(const struct lx_sock_conn *conn);
+/* Whether it comes from the address in the NID. */
+bool lx_sock_origin_is_own(const struct lx_sock_peer *peer, const struct lx_sock_conn *conn);
+/* Whether all of the peer's connections come from the same address as @conn. */
+bool lx_sock_origin_is_only(const struct lx_sock_peer *peer, const struct lx_sock_conn *conn);
+/* Whether it shows that the peer lives: the NID's own address, or else the first one. */
+bool lx_sock_origin_speaks(const struct lx_sock_peer *peer, const struct lx_sock_conn *conn);
+/* Whether there is a connection that messages may be sent on. */
+bool lx_sock_origin_can_send(const struct lx_sock_peer *peer);
+/* A connection comes or went, a dial failed, or time has passed: sets read_only of all. */
+void lx_sock_origin_review(struct lx_sock_peer *peer, uint64_t now);
+/* A connection is about to come up: makes room for its address. */
+void lx_sock_origin_join(struct lx_sock_peer *peer, const struct lx_sock_conn *conn);
+/* Whether the first address keeps its place, which needs the peer. */
+bool lx_sock_origin_keeps(struct lx_sock_peer *peer, uint64_t now);
 
 /* ---- peer (peer.c) -------------------------------------------------------- */
 
@@ -426,6 +478,9 @@ struct lx_sock_peer {
 	union lx_addr addr;   /* where it would be dialled; port 0 */
 	unsigned int version; /* 0: none agreed */
 	uint64_t incarnation;
+	union lx_addr first; /* of other addresses (origin.c); AF_UNSPEC: none */
+	uint64_t first_until_ns; /* without a connection it keeps its place until then */
+	bool own_was_up; /* a connection with addr, and no dial has failed since */
 	/* since when its connections are asked if they live; 0: they are not */
 	uint64_t doubted_ns;
 	struct lx_list conns;
@@ -444,6 +499,7 @@ struct lx_sock_peer {
 	bool complete; /* nothing was missing when we last looked */
 	enum lx_sock_dial dial;
 	struct lx_sock_conn *dialling;
+	uint64_t dialling_ns; /* since when */
 	unsigned int max_conns; /* of each bulk type; set when first dialled */
 	unsigned int retries; /* declines in a row since dialling began */
 	uint64_t dial_at_ns;       /* WAIT: when; IDLE: not before */
@@ -454,6 +510,7 @@ struct lx_sock_peer {
 	uint64_t next_keepalive_ns;
 };
 
+bool lx_sock_peer_is(const struct lx_sock_peer *peer, const struct lx_id *id);
 struct lx_sock_peer *lx_sock_peer_lookup(struct lx_sock_net *net, const struct lx_id *id);
 int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 		     struct lx_sock_peer **ret_peer);
@@ -472,7 +529,7 @@ int lx_sock_peer_wait(struct lx_sock_peer *peer, struct lx_sock_tx *tx);
 /* Queues what waits, as far as there are connections that fit. */
 void lx_sock_peer_send_waiting(struct lx_sock_peer *peer);
 /* No connection, no attempt, nothing waits: free it. */
-bool lx_sock_peer_unused(const struct lx_sock_peer *peer, uint64_t now);
+bool lx_sock_peer_unused(struct lx_sock_peer *peer, uint64_t now);
 /* Ends the waiting txs whose deadline has passed. */
 void lx_sock_peer_expire_waiting(struct lx_sock_peer *peer, uint64_t now);
 /* Ends all waiting txs. */
@@ -518,6 +575,13 @@ static inline void lx_sock_offload_policy_changed(const struct lx_sock_host *hos
 {
 	if (host->offload)
 		host->offload->ops->policy_changed(host->offload_state, nid, net);
+}
+
+static inline bool lx_sock_offload_conn_ended(struct lx_sock_conn *conn)
+{
+	const struct lx_sock_host *host = conn->host;
+
+	return host->offload && host->offload->ops->conn_ended(host->offload_state, conn);
 }
 
 static inline void lx_sock_offload_conn_closing(struct lx_sock_conn *conn)
@@ -586,8 +650,11 @@ void lx_sock_connect_tick(struct lx_sock_peer *peer, uint64_t now);
 int lx_sock_send_msg(struct lx_sock_peer *peer, struct lx_msg *msg);
 /* The same for a NOOP. Also -ENOBUFS: too many wait already. */
 int lx_sock_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk);
-/* The same for an acknowledgement, which another message may carry. */
-int lx_sock_send_ack(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk);
+/*
+ * The same for an acknowledgement of what came on @conn; another message may carry it. If the peer
+ * does not send on @conn, it does not know the cookie elsewhere.
+ */
+int lx_sock_send_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
 
 /* ---- time (tick.c) -------------------------------------------------------- */
 

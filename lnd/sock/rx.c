@@ -64,7 +64,8 @@ static void note_rx(struct lx_sock_conn *conn, size_t n)
 
 	conn->rx_bytes += n;
 	conn->last_rx_ns = now;
-	conn->peer->last_alive_ns = now;
+	if (!conn->read_only)
+		conn->peer->last_alive_ns = now;
 	conn->rx.since_ns = between ? 0 : now;
 }
 
@@ -239,6 +240,8 @@ static void parse(struct lx_sock_conn *conn, struct lx_hdr *hdr)
 	const struct lx_rx_from from = {
 		.nid = conn->peer->id.nid,
 		.peer = &conn->peer->shortcut,
+		.address = conn->address,
+		.stranger = conn->read_only,
 	};
 	struct lx_sock_rx *rx = &conn->rx;
 	struct lx_msg *msg;
@@ -317,7 +320,7 @@ static void message_done(struct lx_sock_conn *conn)
 	if (rx->wanted && csum_wrong(rx)) {
 		r = -EIO;
 	} else if (rx->head.cookie[0]) {
-		r = lx_sock_send_ack(conn->peer, rx->head.cookie[0],
+		r = lx_sock_send_ack(conn, rx->head.cookie[0],
 				     lx_sock_tun.nonblk_zcack || rx->remote);
 		reason = "cannot acknowledge a zero-copy message";
 	}
@@ -582,17 +585,10 @@ static struct got read_some(struct lx_sock_conn *conn)
 
 static void ended(struct lx_sock_conn *conn, ssize_t n)
 {
-	bool inside = conn->rx.state != LX_SOCK_RX_HEADER || conn->rx.have;
 	char reason[96];
 
-	if (n < 0) {
-		snprintf(reason, sizeof(reason), "receive: %s", strerror(-n));
-		fail(conn, n, reason);
-	} else if (inside) {
-		fail(conn, -EPROTO, "closed by the peer inside a message");
-	} else {
-		lx_sock_conn_fail(conn, 0, LX_HSTATUS_REMOTE_DROPPED, NULL);
-	}
+	snprintf(reason, sizeof(reason), "receive: %s", strerror(-n));
+	lx_sock_conn_ended(conn, n, n ? reason : NULL);
 }
 
 static void rx_ready(struct lx_sock_conn *conn)

@@ -82,10 +82,12 @@ int lx_sock_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk)
 	return r;
 }
 
-int lx_sock_send_ack(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk)
+int lx_sock_send_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk)
 {
-	struct lx_sock_conn *conn = lx_sock_peer_pick(peer, true, 0, nonblk);
+	struct lx_sock_peer *peer = conn->peer;
 
+	if (!conn->read_only)
+		conn = lx_sock_peer_pick(peer, true, 0, nonblk);
 	if (conn)
 		return lx_sock_tx_queue_ack(conn, cookie, nonblk);
 	return lx_sock_send_noop(peer, cookie, nonblk);

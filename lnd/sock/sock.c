@@ -179,6 +179,10 @@ static int sock_startup(struct lx_ni *ni)
 	if (r)
 		return r;
 	r = resolve(net);
+	/* With a listener the port decides: any local user can have the name. */
+	if (!r && lx_sock_net_claim(net) == -EADDRINUSE &&
+	    lx_sock_tun.accept == LX_SOCK_ACCEPT_NONE)
+		r = -EADDRINUSE;
 	if (!r)
 		r = take_tunables(net);
 	if (!r)

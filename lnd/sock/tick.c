@@ -8,6 +8,8 @@
 #include "priv.h"
 
 #define KEEPALIVE_PAUSE_S 10
+/* The longest time from one tick to the next, unless lnetxd was stopped, or the machine slept. */
+#define AWAY_NS (3 * LX_SOCK_SECOND)
 
 /* Closes connections that take too long to come up. */
 static bool tick_conns(struct lx_sock_host *host, uint64_t now)
@@ -53,7 +55,7 @@ static bool tx_progress(struct lx_sock_conn *conn, uint64_t now)
 	uint64_t acked = conn->tx_bytes - unsent;
 	bool progress = acked != conn->tx_acked;
 
-	if (progress)
+	if (progress && !conn->read_only)
 		conn->peer->last_alive_ns = now;
 	conn->tx_acked = acked;
 	return progress || !(unsent + conn->queued_bytes);
@@ -117,6 +119,8 @@ static void tick_peer(struct lx_sock_peer *peer, uint64_t now)
 	}
 	keepalive(peer, now);
 	lx_sock_hello_tick(peer, now);
+	if (peer->first_until_ns)
+		lx_sock_origin_review(peer, now);
 	/* A failure closes several connections; leave the rest for the next tick. */
 	lx_list_for_each (conn, &peer->conns, link) {
 		if (conn_ended(conn, now))
@@ -135,11 +139,48 @@ static bool tick_net(struct lx_sock_net *net, uint64_t now)
 
 	if (net->closing)
 		return false;
+	net->n_kept = 0;
 	lx_list_for_each_safe (peer, next, &net->peers, link) {
 		busy |= peer->dial == LX_SOCK_DIAL_WAIT;
 		tick_peer(peer, now);
 	}
 	return busy;
+}
+
+/* What a peer did meanwhile still lies in our sockets: its silence begins now. */
+static void hear_anew(struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+	struct lx_sock_tx *tx;
+
+	lx_list_for_each (conn, &peer->conns, link) {
+		conn->tx_since_ns = now;
+		if (conn->rx.since_ns)
+			conn->rx.since_ns = now;
+	}
+	lx_list_for_each (tx, &peer->zc, zc_link) {
+		if (tx->deadline_ns < now + AWAY_NS)
+			tx->deadline_ns = now + AWAY_NS;
+	}
+}
+
+static void note_absence(struct lx_sock_host *host, uint64_t now)
+{
+	int64_t before = host->ticked_ns, away;
+	struct lx_sock_peer *peer;
+	struct lx_sock_net *net;
+
+	host->ticked_ns = lx_clock_ns(CLOCK_BOOTTIME);
+	away = host->ticked_ns - before;
+	if (!before || away <= (int64_t)AWAY_NS)
+		return;
+	lx_info("seconds=%lld reason=\"lnetxd did not run: it was stopped, the machine slept, "
+		"or has no CPU for it\" action=\"the silence of peers counts from now\"",
+		(long long)(away / LX_SOCK_SECOND));
+	lx_list_for_each (net, &host->nets, link) {
+		lx_list_for_each (peer, &net->peers, link)
+			hear_anew(peer, now);
+	}
 }
 
 bool lx_sock_tick(struct lx_sock_host *host)
@@ -148,6 +189,7 @@ bool lx_sock_tick(struct lx_sock_host *host)
 	struct lx_sock_net *net;
 	bool busy;
 
+	note_absence(host, now);
 	lx_sock_accept_tick(host);
 	busy = tick_conns(host, now);
 	lx_list_for_each (net, &host->nets, link)

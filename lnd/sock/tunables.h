@@ -73,6 +73,8 @@
 	X(tag, accept_backlog, 127, 1, 65535, NULL, "connections the system keeps waiting")        \
 	X(tag, accept_timeout, 5, 1, 3600, NULL,                                                   \
 	  "seconds a connecting peer has for each part of its request")                            \
+	X(tag, accept_own_address, 0, 0, 1, NULL,                                                  \
+	  "1: a NID may only connect from the address in it; lnetx only")                          \
 	X(tag, fastpath, 1, 0, 1, lx_sock_switch_names,                                            \
 	  "let the kernel forward messages; \"lnetx bpf off\" is the same as 0; lnetx only")       \
 	X(tag, fastpath_streams, 4096, 0, 16384, NULL,                                             \

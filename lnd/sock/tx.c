@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sending: the messages of a connection, in order, many per system call.
+ * Sending: the messages of a connection, small ones first (queue.h), many per system call.
  *
  *	queue ──────────▶ sending ─────────────▶ sent ──────────▶ ended
  *	may still carry    encoded; the first     waits for the    lx_lnd_finalize()
  *	an ACK (8.2)       perhaps sent in part   kernel or an ACK
- *	                      └──── all done at once ────────────────▲
+ *	  ▲─ socket full ──┘  └──── all done at once ────────────────▲
+ *
+ * Small ones may pass others, as LNet promises no order (lnet.md 7.2), and no node may rely on one:
+ * by their length, messages to it go by different connections (socklnd.md 7).
  *
  * Small messages are copied into a batch, which is a tx like any other, and finalized, as if
  * they were in the socket's buffer. So their credits and router buffers are free again at
@@ -42,7 +45,7 @@
 static void tx_init(struct lx_sock_tx *tx, struct lx_sock_host *host)
 {
 	memset(tx, 0, offsetof(struct lx_sock_tx, wire));
-	lx_list_init(&tx->link);
+	lx_queue_init_at(&tx->at);
 	lx_list_init(&tx->zc_link);
 	tx->host = host;
 	tx->todo = LX_SOCK_TX_SEND;
@@ -79,7 +82,7 @@ void lx_sock_tx_free(struct lx_sock_tx *tx)
 {
 	struct lx_sock_host *host = tx->host;
 
-	lx_list_del(&tx->link);
+	lx_list_del(&tx->at.link);
 	lx_list_del(&tx->zc_link);
 	if (tx->batch)
 		lx_freelist_put(&host->batch_freelist, tx, BATCH_FREELIST_MAX);
@@ -108,11 +111,11 @@ void lx_sock_tx_clear(struct lx_sock_tx *tx, unsigned int todo)
 /* ---- queue, and who carries an ACK (8.2) ---------------------------------- */
 
 /*
- * "carrier" is the first tx in the queue that matters for ACKs: a NOOP, whose cookie the next
- * LNet message can carry instead, or an LNet message with room for a cookie. From it on, all
- * txs in the queue are of the same kind, apart from batches, which are passed over. A V3 or
- * V4 connection for acknowledgements has NOOPs only; there the carrier is the last one, which
- * can take more cookies.
+ * "carrier" is the first small tx in the queue that matters for ACKs: a NOOP, whose cookie the
+ * next small LNet message can carry instead, or such a message with room for a cookie. From it on,
+ * all small txs in the queue are of the same kind, apart from batches, which are passed over. A V3
+ * or V4 connection for acknowledgements has NOOPs only; there the carrier is the last one, which
+ * can take more cookies. Bulk messages carry none: they go after the small ones.
  */
 static bool is_ack_conn(const struct lx_sock_conn *conn)
 {
@@ -121,10 +124,10 @@ static bool is_ack_conn(const struct lx_sock_conn *conn)
 
 static void next_carrier(struct lx_sock_conn *conn)
 {
-	struct lx_list *at = conn->carrier->link.next;
+	struct lx_list *at = conn->carrier->at.link.next;
 
-	for (; at != &conn->queue; at = at->next) {
-		conn->carrier = lx_container_of(at, struct lx_sock_tx, link);
+	for (; at != &conn->queue.small; at = at->next) {
+		conn->carrier = lx_container_of(at, struct lx_sock_tx, at.link);
 		if (!conn->carrier->batch)
 			return;
 	}
@@ -160,18 +163,19 @@ static bool merge_ack(struct lx_sock_conn *conn, uint64_t cookie)
 	return true;
 }
 
-static void enqueue(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+static void enqueue(struct lx_sock_conn *conn, struct lx_sock_tx *tx, size_t bytes, bool bulk)
 {
-	lx_list_append(&conn->queue, &tx->link);
+	lx_queue_add(&conn->queue, &tx->at, bytes, bulk, NULL);
 	tx->conn = conn;
+	tx->length = bytes;
+	conn->queued_bytes += bytes;
 }
 
 static void append(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
-	enqueue(conn, tx);
-	tx->length =
-		lx_sock_tx_is_noop(tx) ? sizeof(tx->head) : conn->overhead + lx_sock_tx_payload(tx);
-	conn->queued_bytes += tx->length;
+	enqueue(conn, tx,
+		lx_sock_tx_is_noop(tx) ? sizeof(tx->head) : conn->overhead + lx_sock_tx_payload(tx),
+		false);
 	if (!conn->carrier || is_ack_conn(conn))
 		conn->carrier = tx;
 }
@@ -204,10 +208,16 @@ static void queue_noop(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 				  "it does not read the acknowledgements that it asks for");
 }
 
-static void queue_msg(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+static void queue_bulk(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	enqueue(conn, tx, conn->overhead + lx_sock_tx_payload(tx), true);
+}
+
+static void queue_small(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	bool others = false;
 
+	conn->batch = NULL; /* later messages must not overtake this one */
 	tx->head.cookie[1] = take_noop(conn);
 	others = conn->carrier;
 	append(conn, tx);
@@ -220,11 +230,13 @@ void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	if (lx_sock_tx_is_noop(tx)) {
 		queue_noop(conn, tx);
+	} else if (lx_sock_tx_payload(tx) > LX_SMALL_MAX) {
+		queue_bulk(conn, tx);
 	} else if (lx_sock_tx_batch(conn, tx->msg)) {
 		lx_sock_tx_free(tx);
 		return;
 	} else {
-		queue_msg(conn, tx);
+		queue_small(conn, tx);
 	}
 	lx_sock_tx_kick(conn);
 }
@@ -330,8 +342,7 @@ static size_t encode(const struct lx_sock_conn *conn, struct lx_sock_msg *head,
 
 /* ---- batches -------------------------------------------------------------- */
 
-/* The largest payload that is copied; the most that may be queued for copying another. */
-#define BATCH_PAYLOAD 4096
+/* The most that may be queued for copying another message. */
 #define BATCH_QUEUED (2 * LX_SOCK_BATCH)
 
 static bool nids_fit(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
@@ -340,12 +351,24 @@ static bool nids_fit(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
 	       (lx_nid_is_nid4(&hdr->src_nid) && lx_nid_is_nid4(&hdr->dst_nid));
 }
 
+/*
+ * Whether the batch has room for @len bytes more. A batch is one small message for the queue, so it
+ * is not longer than the bulk message that it may pass.
+ */
+static bool batch_has_room(const struct lx_sock_conn *conn, size_t len)
+{
+	const struct lx_queued *bulk = lx_queue_bulk(&conn->queue);
+	size_t most = bulk && bulk->bytes < LX_SOCK_BATCH ? bulk->bytes : LX_SOCK_BATCH;
+
+	return conn->batch && conn->batch->wire_len + len <= most;
+}
+
 /* The batch with room for @len bytes more, or NULL. */
 static struct lx_sock_tx *batch_for(struct lx_sock_conn *conn, size_t len)
 {
 	struct lx_sock_tx *tx = conn->batch;
 
-	if (tx && tx->wire_len + len <= LX_SOCK_BATCH)
+	if (batch_has_room(conn, len))
 		return tx;
 	/* The peer is slow: let the messages keep their credits. */
 	if (conn->queued_bytes > BATCH_QUEUED)
@@ -353,7 +376,7 @@ static struct lx_sock_tx *batch_for(struct lx_sock_conn *conn, size_t len)
 	tx = batch_new(conn->host);
 	if (!tx)
 		return NULL;
-	enqueue(conn, tx);
+	enqueue(conn, tx, 0, false);
 	conn->batch = tx;
 	return tx;
 }
@@ -371,17 +394,19 @@ int lx_sock_tx_queue_bytes(struct lx_sock_conn *conn, const void *bytes, size_t 
 		if (!tx)
 			break;
 		memcpy(tx->wire, (const char *)bytes + done, n);
-		tx->length = tx->wire_len = n;
-		lx_list_append(&parts, &tx->link);
+		tx->wire_len = n;
+		tx->at.joined = done;
+		lx_list_append(&parts, &tx->at.link);
 	}
-	while ((tx = lx_list_first(&parts, struct lx_sock_tx, link))) {
+	while ((tx = lx_list_first(&parts, struct lx_sock_tx, at.link))) {
 		if (done < len) {
 			lx_sock_tx_free(tx);
 			continue;
 		}
-		lx_list_del(&tx->link);
-		enqueue(conn, tx);
-		conn->queued_bytes += tx->length;
+		lx_list_del(&tx->at.link);
+		enqueue(conn, tx, tx->wire_len, len > conn->overhead + LX_SMALL_MAX);
+		if (!tx->at.joined)
+			tx->at.bytes = len;
 	}
 	lx_sock_tx_kick(conn);
 	return done < len ? -ENOMEM : 0;
@@ -389,8 +414,8 @@ int lx_sock_tx_queue_bytes(struct lx_sock_conn *conn, const void *bytes, size_t 
 
 bool lx_sock_tx_batching(const struct lx_sock_conn *conn, size_t payload)
 {
-	return conn->batch && !conn->tx_blocked && !conn->tx_nomem && payload <= BATCH_PAYLOAD &&
-	       conn->batch->wire_len + conn->overhead + payload <= LX_SOCK_BATCH;
+	return !conn->tx_blocked && !conn->tx_nomem && payload <= LX_SMALL_MAX &&
+	       batch_has_room(conn, conn->overhead + payload);
 }
 
 bool lx_sock_tx_batch(struct lx_sock_conn *conn, struct lx_msg *msg)
@@ -402,7 +427,7 @@ bool lx_sock_tx_batch(struct lx_sock_conn *conn, struct lx_msg *msg)
 	struct lx_sock_tx *tx;
 	size_t len;
 
-	if (payload->length > BATCH_PAYLOAD || (payload->rbuf && payload->rbuf->piped) ||
+	if (payload->length > LX_SMALL_MAX || (payload->rbuf && payload->rbuf->piped) ||
 	    !nids_fit(conn, &msg->hdr) || !gather_payload(&gather, payload, 0, payload->length))
 		return false;
 	len = conn->overhead + payload->length;
@@ -418,7 +443,7 @@ bool lx_sock_tx_batch(struct lx_sock_conn *conn, struct lx_msg *msg)
 		memcpy(tx->wire + tx->wire_len, iov[i].iov_base, iov[i].iov_len);
 		tx->wire_len += iov[i].iov_len;
 	}
-	tx->length = tx->wire_len;
+	tx->length = tx->at.bytes = tx->wire_len;
 	conn->queued_bytes += len;
 	lx_sock_tx_kick(conn);
 	msg->hstatus = LX_HSTATUS_OK;
@@ -450,7 +475,7 @@ static int prepare(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	int r;
 
-	if (tx->batch)
+	if (tx->wire_len) /* a batch, or it was put back */
 		return 0;
 	if (tx->msg) {
 		if (!nids_fit(conn, &tx->msg->hdr))
@@ -479,25 +504,27 @@ static void drop(struct lx_sock_conn *conn, struct lx_sock_tx *tx, int error)
 /* Moves txs from queue to sending, until there are enough for a system call. */
 static void fill(struct lx_sock_conn *conn)
 {
+	struct lx_queued *at;
 	struct lx_sock_tx *tx;
 	size_t bytes = 0;
 	unsigned int n = 0;
 	int r;
 
-	lx_list_for_each (tx, &conn->sending, link) {
+	lx_list_for_each (tx, &conn->sending, at.link) {
 		bytes += tx->length - tx->done;
 		n++;
 	}
 	while (!conn->closing && bytes < BATCH_BYTES && n < BATCH_TXS &&
-	       (tx = lx_list_first(&conn->queue, struct lx_sock_tx, link))) {
+	       (at = lx_queue_next(&conn->queue))) {
+		tx = lx_container_of(at, struct lx_sock_tx, at);
 		if (tx == conn->carrier)
 			next_carrier(conn);
 		if (tx == conn->batch)
 			conn->batch = NULL;
-		lx_list_del(&tx->link);
+		lx_queue_take(&conn->queue, at);
 		if (lx_sock_tx_is_noop(tx))
 			conn->n_noops--;
-		lx_list_append(&conn->sending, &tx->link);
+		lx_list_append(&conn->sending, &tx->at.link);
 		r = prepare(conn, tx);
 		if (r) {
 			drop(conn, tx, r);
@@ -505,6 +532,18 @@ static void fill(struct lx_sock_conn *conn)
 		}
 		bytes += tx->length;
 		n++;
+	}
+}
+
+/* The socket is full: small messages may go before those that have not begun. */
+static void put_back(struct lx_sock_conn *conn)
+{
+	struct lx_sock_tx *tx;
+
+	while ((tx = lx_list_last(&conn->sending, struct lx_sock_tx, at.link)) && !tx->done) {
+		lx_list_del(&tx->at.link);
+		lx_queue_put_back(&conn->queue, &tx->at);
+		conn->n_noops += lx_sock_tx_is_noop(tx);
 	}
 }
 
@@ -540,15 +579,15 @@ static void account(struct lx_sock_conn *conn, size_t n)
 	conn->queued_bytes -= n;
 	conn->last_tx_ns = lx_sock_now();
 	while (n) {
-		tx = lx_list_first(&conn->sending, struct lx_sock_tx, link);
+		tx = lx_list_first(&conn->sending, struct lx_sock_tx, at.link);
 		part = tx->length - tx->done < n ? tx->length - tx->done : n;
 		tx->done += part;
 		n -= part;
 		if (tx->done < tx->length)
 			break;
-		lx_list_del(&tx->link);
+		lx_list_del(&tx->at.link);
 		if (tx->todo != LX_SOCK_TX_SEND)
-			lx_list_append(&conn->sent, &tx->link);
+			lx_list_append(&conn->sent, &tx->at.link);
 		lx_sock_tx_clear(tx, LX_SOCK_TX_SEND);
 	}
 }
@@ -563,7 +602,7 @@ static ssize_t send_memory(struct lx_sock_conn *conn, bool *ret_full)
 	struct lx_sock_tx *tx, *zero_copy = NULL;
 	ssize_t n;
 
-	lx_list_for_each (tx, &conn->sending, link) {
+	lx_list_for_each (tx, &conn->sending, at.link) {
 		if (tx->zero_copy && gather.n)
 			break;
 		if (!gather_tx(&gather, tx))
@@ -600,8 +639,8 @@ static ssize_t send_pipe(struct lx_sock_conn *conn, struct lx_sock_tx *tx, bool 
 {
 	struct lx_rbuf *rbuf = tx->msg->payload.rbuf;
 	size_t len = rbuf->piped;
-	bool more = tx->done + len < tx->length || tx->link.next != &conn->sending ||
-		    !lx_list_empty(&conn->queue);
+	bool more = tx->done + len < tx->length || tx->at.link.next != &conn->sending ||
+		    !lx_queue_empty(&conn->queue);
 	ssize_t n;
 	void *mem;
 	int r;
@@ -641,7 +680,7 @@ static int send_some(struct lx_sock_conn *conn, size_t *budget)
 	fill(conn);
 	if (conn->closing)
 		return 1;
-	tx = lx_list_first(&conn->sending, struct lx_sock_tx, link);
+	tx = lx_list_first(&conn->sending, struct lx_sock_tx, at.link);
 	if (!tx)
 		return 0;
 	if (tx->piped && tx->done >= memory_end(tx))
@@ -674,7 +713,8 @@ static void send_failed(struct lx_sock_conn *conn, int error)
 	char reason[96];
 
 	if (error == -EAGAIN) {
-		conn->tx_blocked = true;
+		put_back(conn);
+		lx_sock_conn_set_blocked(conn, true);
 		lx_sock_conn_post(conn, LX_SOCK_CONN_POLL);
 	} else if (error == -ENOMEM || error == -ENOBUFS) {
 		conn->tx_nomem = true;
@@ -711,7 +751,7 @@ void lx_sock_tx_setup(struct lx_sock_conn *conn)
 
 void lx_sock_tx_ready(struct lx_sock_conn *conn)
 {
-	conn->tx_blocked = false;
+	lx_sock_conn_set_blocked(conn, false);
 	on_tx_work(&conn->tx_work);
 }
 
@@ -721,7 +761,7 @@ static void abort_list(struct lx_list *list, int status, enum lx_hstatus hstatus
 {
 	struct lx_sock_tx *tx;
 
-	while ((tx = lx_list_first(list, struct lx_sock_tx, link)))
+	while ((tx = lx_list_first(list, struct lx_sock_tx, at.link)))
 		lx_sock_tx_end(tx, status, hstatus);
 }
 
@@ -746,6 +786,7 @@ void lx_sock_tx_abort(struct lx_sock_conn *conn, int status, enum lx_hstatus hst
 	conn->carrier = conn->batch = NULL;
 	conn->queued_bytes = 0;
 	abort_list(&conn->sending, status, hstatus);
-	abort_list(&conn->queue, status, hstatus);
+	abort_list(&conn->queue.small, status, hstatus);
+	abort_list(&conn->queue.bulk, status, hstatus);
 	abort_list(&conn->sent, status, sent_hstatus(hstatus));
 }

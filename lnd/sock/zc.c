@@ -86,7 +86,7 @@ static void completed(struct lx_list *list, uint32_t lo, uint32_t hi)
 {
 	struct lx_sock_tx *tx, *next;
 
-	lx_list_for_each_safe (tx, next, list, link) {
+	lx_list_for_each_safe (tx, next, list, at.link) {
 		if (!tx->zc_open)
 			continue;
 		tx->zc_open -= overlap(tx, lo, hi);

@@ -4,7 +4,10 @@
 #
 #	make bench	ROUNDS= SECONDS= QUICK=1 for a first look
 #			CASES=route,change,lanes,loss,crowd,far,busy,ping,node,selftest,cost,memory
+#			CELLS='lanes-fast-mix-*': only these of the cases; the names are as in
+#			build/log/bench-*, where a run in which nothing moves leaves a dump
 #			CASES=isolation: what neighbours of a failing node feel; CONNS=1,2,4
+#			CASES=small: how long small messages wait behind bulk; CONNS=1,2,4
 #	make plots	draw the newest run in docs/results; RUN=build/bench.csv: this one. No root
 #	make demo	KEEP=1 shows the fast path at work, too, and leaves it up
 
@@ -12,7 +15,7 @@ YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy delay softirq)
 LOAD_SRCS := $(filter-out %.bpf.c $(patsubst $(B)/bench/%,tools/bench/%.c,$(YARDSTICKS)),\
 	$(wildcard tools/bench/*.c))
 
-$(B)/tools/bench/softirq.o: | build/bpf/softirq.skel.h
+$(addprefix $(B)/tools/bench/softirq,.o .syntax): | build/bpf/softirq.skel.h
 
 $(B)/bin/lxload: $(call obj,$(LOAD_SRCS)) $(B)/liblnetx.a
 	$(link)
@@ -31,13 +34,13 @@ need-root:
 
 bench: need-root
 	$(Q)tools/dist/deps build bench
-	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) programs bench-programs
-	$(Q)$(if $(filter isolation,$(CASES)),tools/bench/isolation --programs $(B) \
+	+$(Q)V=$(V) $(AS_OWNER) tools/dist/progress -j$$(nproc) programs bench-programs
+	$(Q)$(if $(filter isolation small,$(CASES)),tools/bench/$(CASES) --programs $(B) \
 		$(if $(CONNS),--conns $(CONNS)) $(if $(RAILS),--rails $(RAILS)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)),\
 	tools/bench/bench --programs $(B) --json build/bench.json \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
-		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick) && \
+		$(if $(CASES),--cases $(CASES)) $(if $(CELLS),--cells '$(CELLS)') $(if $(filter-out 0,$(QUICK)),--quick) && \
 	tools/bench/csv <build/bench.json >build/bench.csv)
 
 RUN ?= $(lastword $(sort $(wildcard docs/results/*-bench.csv)))
@@ -48,7 +51,7 @@ plots:
 
 demo: need-root
 	$(Q)tools/dist/deps build demo
-	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) programs $(B)/bin/lxload
+	+$(Q)V=$(V) $(AS_OWNER) tools/dist/progress -j$$(nproc) programs $(B)/bin/lxload
 	$(Q)tools/bench/demo --programs $(B) $(if $(filter-out 0,$(KEEP)),--keep)
 
 .PHONY: bench-programs need-root bench plots demo

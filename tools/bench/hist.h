@@ -13,7 +13,7 @@
 #define LX_HIST_POWERS 40
 
 struct lx_hist {
-	uint64_t n, max;
+	uint64_t n, sum, max;
 	uint64_t count[(LX_HIST_POWERS - LX_HIST_BITS + 1) * LX_HIST_STEPS];
 };
 
@@ -33,6 +33,7 @@ static inline unsigned int lx_hist_index(uint64_t v)
 static inline void lx_hist_add(struct lx_hist *h, uint64_t v)
 {
 	h->n++;
+	h->sum += v;
 	if (v > h->max)
 		h->max = v;
 	h->count[lx_hist_index(v)]++;
@@ -41,6 +42,7 @@ static inline void lx_hist_add(struct lx_hist *h, uint64_t v)
 static inline void lx_hist_merge(struct lx_hist *to, const struct lx_hist *from)
 {
 	to->n += from->n;
+	to->sum += from->sum;
 	if (from->max > to->max)
 		to->max = from->max;
 	for (unsigned int i = 0; i < sizeof(to->count) / sizeof(to->count[0]); i++)

@@ -15,6 +15,10 @@ import tempfile
 import time
 
 
+PATIENCE_S = 60 # on a machine that is busy with other things
+LOG_LINES = 10 # of a program that does not do what it should
+
+
 class LabError(Exception):
     """Something in the lab does not work; the text is shown to the user."""
 
@@ -100,22 +104,29 @@ class Lab:
     def argv(self, ns, args):
         return ["ip", "netns", "exec", self.full(ns), *args]
 
+    def log(self, ns, program):
+        """Where a program's standard error goes."""
+        return os.path.join(self.dir, f"{ns}-{os.path.basename(program)}.log")
+
     def run(self, ns, *args, check=True, timeout=60):
         """Runs a program; returns the CompletedProcess, with its output."""
-        r = subprocess.run(self.argv(ns, args), env=self.env, text=True, timeout=timeout,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE)
+        what = f"{os.path.basename(args[0])} {' '.join(args[1:])} in {ns}"
+        try:
+            r = subprocess.run(self.argv(ns, args), env=self.env, text=True, timeout=timeout,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+        except subprocess.TimeoutExpired:
+            raise LabError(f"{what} took more than {timeout} s") from None
         if check and r.returncode:
-            raise LabError(f"{os.path.basename(args[0])} {' '.join(args[1:])} in {ns} failed: "
-                           f"{(r.stderr or r.stdout).strip()}")
+            raise LabError(f"{what} failed: {(r.stderr or r.stdout).strip()}")
         return r
 
-    def start(self, ns, *args, ready=None, pipe=False, seconds=10):
+    def start(self, ns, *args, ready=None, pipe=False, seconds=PATIENCE_S):
         """Starts a program; with `ready`, waits until it prints a line with this word.
 
         With `pipe` the caller reads what it prints, else that goes to its log.
         """
-        log = open(os.path.join(self.dir, f"{ns}-{os.path.basename(args[0])}.log"), "a")
+        log = open(self.log(ns, args[0]), "a")
         process = subprocess.Popen(self.argv(ns, args), env=self.env, text=True,
                                    stdin=subprocess.DEVNULL, stderr=log,
                                    stdout=subprocess.PIPE if ready or pipe else log,
@@ -123,8 +134,8 @@ class Lab:
         self.processes.append(process)
         process.log = log.name
         if ready and not wait_line(process.stdout, ready, seconds):
-            raise LabError(f"{os.path.basename(args[0])} in {ns} did not start: "
-                           f"{open(log.name).read().strip()}")
+            raise LabError(f"{os.path.basename(args[0])} in {ns} does not start: "
+                           f"{state_of(process, seconds)}")
         return process
 
     def daemon(self, ns, config, *args, cpu=()):
@@ -135,7 +146,8 @@ class Lab:
         process = self.start(ns, *cpu, self.program("bin/lnetxd"), "-c", path, "--log-level", "notice",
                              *args)
         until(lambda: self.lnetx(ns, "net", "show", check=False).returncode == 0,
-              f"lnetxd in {ns} does not start", process)
+              f"lnetxd in {ns} does not start", process,
+              asked=lambda: self.lnetx(ns, "net", "show", check=False))
         return process
 
     def lnetx(self, ns, *args, check=True):
@@ -200,14 +212,33 @@ def wait_line(stream, word, seconds):
     return False
 
 
-def until(condition, otherwise, process=None, seconds=10):
-    """Waits for a condition; raises LabError with `otherwise` on timeout."""
+def state_of(process, seconds):
+    """Why a program is not as it should be, with the end of its log."""
+    status = process.poll()
+    if status is None:
+        state = f"it runs, but not as it should, after {seconds} s"
+    elif status < 0:
+        state = f"it was killed by signal {-status}"
+    else:
+        state = f"it has ended with status {status}"
+    with open(process.log) as log:
+        lines = log.read().strip().splitlines()
+    return "\n    ".join([state + ("; its log:" if lines else ""), *lines[-LOG_LINES:]])
+
+
+def until(condition, otherwise, process=None, seconds=PATIENCE_S, asked=None):
+    """Waits for a condition; raises LabError with `otherwise` on timeout.
+
+    With a process also when that ends. `asked`: a command whose answer says why.
+    """
     end = time.monotonic() + seconds
     while not condition():
-        dead = process and process.poll() is not None
-        if dead or time.monotonic() > end:
-            log = open(process.log).read().strip() if process else ""
-            raise LabError(f"{otherwise}{': ' if log else ''}{log}")
+        ended = process and process.poll() is not None
+        if ended or time.monotonic() > end:
+            why = state_of(process, seconds) if process else f"after {seconds} s"
+            answer = asked() if asked and not ended else None
+            raise LabError(f"{otherwise}: {why}" +
+                           (f"\n    {answer.stderr.strip()}" if answer else ""))
         time.sleep(0.02)
 
 

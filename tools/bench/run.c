@@ -227,6 +227,11 @@ static double us(const struct lx_hist *hist, double percentile)
 	return (double)lx_hist_percentile(hist, percentile) / 1e3;
 }
 
+static double mean_us(const struct lx_hist *hist)
+{
+	return hist->n ? (double)hist->sum / hist->n / 1e3 : 0;
+}
+
 static const char *op_name(const struct lx_options *opt)
 {
 	return opt->mixed ? "mix" : lx_load_verb_name(opt->verb);
@@ -249,19 +254,19 @@ static void print_json(struct run *run)
 	       run->end.messages - run->start.messages, run->end.bytes - run->start.bytes,
 	       mbps(&run->start, &run->end),
 	       s > 0 ? (double)(run->end.messages - run->start.messages) / s : 0);
-	printf("\"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, "
+	printf("\"mean_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, "
 	       "\"messages_total\": %" PRIu64 ", \"bytes_total\": %" PRIu64
 	       ", \"verified\": %s, \"bad\": %" PRIu64 ", \"lost\": %" PRIu64
 	       ", \"sent_again\": %" PRIu64 ", \"why\": \"%s\", \"arrived_again\": %" PRIu64 ", ",
-	       us(&run->hist, 50), us(&run->hist, 99), (double)run->hist.max / 1e3,
-	       run->all.messages, run->all.bytes, opt->verify ? "true" : "false", run->bad,
-	       run->lost, run->failed, run->why_failed ? strerror(-run->why_failed) : "",
-	       run->again);
+	       mean_us(&run->hist), us(&run->hist, 50), us(&run->hist, 99),
+	       (double)run->hist.max / 1e3, run->all.messages, run->all.bytes,
+	       opt->verify ? "true" : "false", run->bad, run->lost, run->failed,
+	       run->why_failed ? strerror(-run->why_failed) : "", run->again);
 	if (run->pinger)
-		printf("\"pings\": %" PRIu64 ", \"pings_failed\": %u, \"ping_p50_us\": %.2f, "
-		       "\"ping_p99_us\": %.2f, \"ping_max_us\": %.2f, ",
-		       run->pings.n, run->pings_failed, us(&run->pings, 50), us(&run->pings, 99),
-		       (double)run->pings.max / 1e3);
+		printf("\"pings\": %" PRIu64 ", \"pings_failed\": %u, \"ping_mean_us\": %.2f, "
+		       "\"ping_p50_us\": %.2f, \"ping_p99_us\": %.2f, \"ping_max_us\": %.2f, ",
+		       run->pings.n, run->pings_failed, mean_us(&run->pings), us(&run->pings, 50),
+		       us(&run->pings, 99), (double)run->pings.max / 1e3);
 	printf("\"ok\": %s}\n", all_well(run) ? "true" : "false");
 }
 

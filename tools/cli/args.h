@@ -21,7 +21,7 @@ enum lx_arg_id {
 #define LX_NI_WORD_ARG_(NAME, name, value) LX_ARG_##NAME,
 	LX_NI_WORDS(LX_NI_WORD_ARG_)
 #undef LX_NI_WORD_ARG_
-	LX_ARG_CPT,
+		LX_ARG_CPT,
 	LX_ARG_PRIMARY,
 	LX_ARG_TIMEOUT,
 	LX_ARG_SOURCE,
@@ -84,11 +84,13 @@ enum lx_arg_id {
 	LX_ARG_RANDOM,
 	LX_ARG_DROP_ALL,
 	LX_ARG_UNDO,
+	LX_ARG_UNDO_ADDED,
 	LX_ARG_DRY_RUN,
 	LX_ARG_READ,
 	LX_ARG_WRITE,
 	LX_ARG_PING,
 	LX_ARG_OPENMETRICS,
+	LX_ARG_NAGIOS,
 	LX_ARG_KFI, /* settings of a transport that lnetx does not have */
 	LX_ARGS
 };

@@ -145,6 +145,7 @@ static int off(struct lx_session *s, const struct lx_args *a)
 const struct lx_command lx_bpf_commands[] = {
 	{ "status", status,
 	  .help = "what is loaded and attached, what this kernel lacks; with -s all of it" },
+	{ "show", status, .help = "the same" },
 	{ "off", off, .help = "lnetxd forwards all messages, from the next one on; the same as\n"
 	  "\t\"tunable set tcp fastpath off\"" },
 	{ "on", on, .help = "the kernel forwards the messages it can" },

@@ -127,18 +127,6 @@ static int add_node(struct lx_fabric *f, const struct lx_nid *nid)
 	return 0;
 }
 
-/* Messages from a peer, by any of its NIs. */
-static json_int_t received(const json_t *peer)
-{
-	json_int_t n = 0;
-	json_t *ni;
-	size_t i;
-
-	json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), i, ni)
-		n += lx_json_int(json_object_get(ni, "statistics"), "recv_count");
-	return n;
-}
-
 static int add_known(struct lx_fabric *f)
 {
 	json_t *list, *peer;
@@ -152,7 +140,7 @@ static int add_known(struct lx_fabric *f)
 		if (err || !nid_of(peer, "primary nid", &nid))
 			continue;
 		err = add_node(f, &nid);
-		if (!received(peer))
+		if (!lx_request_peer_received(peer))
 			json_object_set_new(f->unheard, lx_nid_str(&nid), json_true());
 	}
 	json_decref(list);
@@ -428,7 +416,7 @@ static json_t *received_from_all(struct lx_fabric *f, json_t **ret_peers)
 	}
 	json_array_foreach (*ret_peers, i, peer)
 		json_object_set_new(map, lx_json_text(peer, "primary nid"),
-				    json_integer(received(peer)));
+				    json_integer(lx_request_peer_received(peer)));
 	return map;
 }
 

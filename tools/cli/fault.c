@@ -485,7 +485,7 @@ static int take_kind(struct lx_session *s, const struct lx_args *a, bool *ret_de
 	const char *kind = a->n_rest ? a->rest[0] : "";
 
 	*ret_delay = !strcmp(kind, "delay");
-	if (a->n_rest == 1 && (*ret_delay || !strcmp(kind, "drop")))
+	if (*ret_delay || !strcmp(kind, "drop"))
 		return 0;
 	return lx_session_fail(s, -EINVAL, "\"%s\": drop or delay is expected", kind);
 }
@@ -498,6 +498,12 @@ static int take_duration(struct lx_session *s, const struct lx_args *a, enum lx_
 
 	*ret = ms == LX_UNSET ? 0 : ms / unit_ms;
 	return err;
+}
+
+static bool selects(const struct lx_args *a)
+{
+	return a->v[LX_ARG_SOURCE] || a->v[LX_ARG_DEST] || a->v[LX_ARG_LOCAL_NID] ||
+	       a->v[LX_ARG_MESSAGE] || a->v[LX_ARG_PORTAL];
 }
 
 static int lnetx_add(struct lx_session *s, const struct lx_args *a)
@@ -520,6 +526,11 @@ static int lnetx_add(struct lx_session *s, const struct lx_args *a)
 		return err;
 	r.random = a->v[LX_ARG_RANDOM];
 	r.drop_all = a->v[LX_ARG_DROP_ALL];
+	if (!r.delay && !r.drop_all && rate == LX_UNSET && !r.interval_s && !selects(a))
+		return lx_session_fail(s, -EINVAL,
+				       "that would drop every message of this node; say which "
+				       "(from, to, local, msg, portal), how many (rate, interval), "
+				       "or \"all\"");
 	r.rate = rate != LX_UNSET ? rate : r.interval_s || r.drop_all ? 0 : 1;
 	if (r.delay && !r.latency_ms)
 		return lx_session_fail(s, -EINVAL, "a delay rule needs a latency (500ms, 2s, ...)");

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Export and import; see the header. An import is split into commands, as if each had been typed:
- * settings and selection policies first, because NIs start with them, then NIs, routing, peers,
- * and routes last, because a gateway can no longer be configured as a peer.
- */
+/* Export and import; see the header. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,9 +9,9 @@
 #include <lnetx/lnetx.h>
 
 #include "../../user/base/cleanup.h"
-#include "../../user/conf/check.h"
 #include "../../user/conf/global.h"
 #include "../../user/conf/import.h"
+#include "../../user/ctl/codec.h"
 #include "import_export.h"
 #include "json.h"
 #include "print.h"
@@ -248,149 +244,6 @@ static void outcome(struct import *im, int err, const char *object)
 	im->report(im->s, im->mode, object, im->arg);
 }
 
-/* True if the peer exists with exactly the wanted NIDs. */
-static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
-{
-	char text[LX_NID_TEXT];
-	struct lx_args a = { .v[LX_ARG_NID] = lx_nid_format(&peer->primary, text, sizeof(text)) };
-	json_t *group, *nis, *ni;
-	size_t i, found = 0, lo = 0;
-	bool same;
-
-	if (lx_request_first(s, LX_CTL_PEER, &a, 0, &group))
-		return false;
-	nis = json_object_get(group, lx_ctl_peers.rows);
-	json_array_foreach (nis, i, ni) {
-		const char *nid = json_string_value(json_object_get(ni, "nid"));
-
-		lo += nid && !strcmp(nid, "0@lo"); /* not configured (lx_conf_peer) */
-		for (size_t j = 0; nid && j < peer->n_nids; j++)
-			found += !strcmp(nid, lx_nid_str(&peer->nid[j]));
-	}
-	same = found == peer->n_nids && json_array_size(nis) == found + lo + 1 &&
-	       json_is_true(json_object_get(group, "Multi-Rail")) == peer->multi_rail;
-	json_decref(group);
-	return same;
-}
-
-/* An export also lists peers that need not be configured, such as gateways. */
-static int add_peer(struct lx_session *s, const struct lx_conf_peer *peer)
-{
-	int err = lx_request_add_peer(s, peer);
-	char text[sizeof(s->text)];
-
-	if (err != -EEXIST && err != -EPERM && err != -EBUSY)
-		return err;
-	memcpy(text, s->text, sizeof(text));
-	return peer_is_so(s, peer) ? 0 : lx_session_fail(s, err, "%s", text);
-}
-
-/* Twice, because a value may be valid only together with a later one. */
-static void set_tunables(struct import *im, const struct lx_conf *conf)
-{
-	const struct lx_conf_tunable *t;
-
-	for (size_t i = 0; i < 2 * conf->n_tunables; i++) {
-		bool again = i >= conf->n_tunables;
-		int err;
-
-		t = &conf->tunable[i % conf->n_tunables];
-		err = lx_request_tunable_set(im->s, t->module, t->name, t->value);
-		if (again)
-			outcome(im, err, "global");
-	}
-}
-
-/* Of a file with an interface that is missing, nothing is done. */
-static bool is_anything_missing(struct import *im, const struct lx_conf *conf)
-{
-	bool missing = false;
-
-	for (size_t i = 0; i < conf->n_nis; i++) {
-		int err = lx_request_check_ni(im->s, &conf->ni[i]);
-
-		missing |= err;
-		outcome(im, err, lx_ctl_nets.yaml);
-	}
-	return missing;
-}
-
-static void add_conf(struct import *im, const struct lx_conf *conf)
-{
-	struct lx_session *s = im->s;
-	bool has_buffers = false;
-
-	if (is_anything_missing(im, conf))
-		return;
-	set_tunables(im, conf);
-	for (size_t i = 0; i < conf->n_udsps; i++)
-		outcome(im, lx_request_add_udsp(s, &conf->udsp[i]), lx_ctl_udsps.yaml);
-	for (size_t i = 0; i < conf->n_nis; i++)
-		outcome(im, lx_request_add_ni(s, &conf->ni[i]), lx_ctl_nets.yaml);
-	for (int i = 0; i < LX_POOLS; i++)
-		has_buffers |= conf->buffers[i] != LX_UNSET;
-	if (has_buffers)
-		outcome(im, lx_request_set_buffers(s, conf->buffers), "buffers");
-	if (conf->routing != LX_UNSET)
-		outcome(im, lx_request_routing(s, conf->routing), lx_ctl_routing_info.yaml);
-	if (conf->selftest.enable != LX_UNSET)
-		outcome(im, lx_request_selftest(s, &conf->selftest), lx_ctl_selftests.yaml);
-	for (size_t i = 0; i < conf->n_peers; i++) {
-		if (lx_import_peer_says(conf, &conf->peer[i]))
-			outcome(im, add_peer(s, &conf->peer[i]), lx_ctl_peers.yaml);
-	}
-	for (size_t i = 0; i < conf->n_routes; i++)
-		outcome(im, lx_request_add_route(s, &conf->route[i]), lx_ctl_routes.yaml);
-}
-
-/* Settings named in the file go back to their defaults. */
-static void reset_tunables(struct import *im, const struct lx_conf *conf)
-{
-	json_t *list, *row;
-	size_t j;
-	int err = lx_request_show_all(im->s, LX_CTL_TUNABLE, LX_LEVEL_OWN, &list);
-
-	outcome(im, err, "global");
-	for (size_t i = 0; !err && i < conf->n_tunables; i++) {
-		json_array_foreach (list, j, row) {
-			const char *module = json_string_value(json_object_get(row, "module"));
-			const char *name = json_string_value(json_object_get(row, "name"));
-			const char *def = json_string_value(json_object_get(row, "default"));
-
-			if (!module || !name || !def || strcmp(module, conf->tunable[i].module) ||
-			    strcmp(name, conf->tunable[i].name))
-				continue;
-			outcome(im, lx_request_tunable_set(im->s, module, name, def), "global");
-		}
-	}
-	if (!err)
-		json_decref(list);
-}
-
-/* Routes first: a gateway in use cannot be removed. */
-static void del_conf(struct import *im, const struct lx_conf *conf)
-{
-	struct lx_session *s = im->s;
-
-	for (size_t i = 0; i < conf->n_routes; i++)
-		outcome(im, lx_request_del_route(s, &conf->route[i]), lx_ctl_routes.yaml);
-	for (size_t i = 0; i < conf->n_peers; i++) {
-		struct lx_conf_peer peer = conf->peer[i];
-
-		if (peer.primary_listed)
-			peer.n_nids = 0; /* removing the primary NID removes the peer */
-		outcome(im, lx_request_del_peer(s, &peer, false), lx_ctl_peers.yaml);
-	}
-	if (conf->routing != LX_UNSET)
-		outcome(im, lx_request_routing(s, false), lx_ctl_routing_info.yaml);
-	for (size_t i = 0; i < conf->n_nis; i++)
-		outcome(im, lx_request_del_ni(s, &conf->ni[i]), lx_ctl_nets.yaml);
-	for (size_t i = 0; i < conf->n_udsps; i++)
-		outcome(im, lx_request_del_udsp(s, &conf->udsp[i]), lx_ctl_udsps.yaml);
-	if (conf->n_tunables)
-		reset_tunables(im, conf);
-}
-
 static void show_list(struct import *im, enum lx_ctl_object object)
 {
 	json_t *list;
@@ -499,72 +352,35 @@ static int read_input(struct lx_session *s, const char *path, char **ret_text, s
 	return 0;
 }
 
-/* Rules become NIs. Routes are as any others: the nets of this node need not be in the file. */
-static int resolve(struct lx_conf **conf, struct lx_conf_error *why)
+/* A row of lnetxd's answer: an error, or a remark. */
+static int tell_mistake(const void *attrs, size_t len, void *arg)
 {
-	struct lx_conf *resolved;
-	int err;
+	struct lx_ctl_mistake m;
+	struct import *im = arg;
+	char place[32] = "", why[100];
+	int err = lx_schema_get(attrs, len, lx_ctl_mistakes.row, &m, why, sizeof(why));
 
-	for (size_t i = 0; i < (*conf)->n_routes; i++)
-		(*conf)->route[i].legacy = false;
-	err = lx_conf_resolve(*conf, &resolved, why);
 	if (err)
-		return err == -ENOENT ? -EINVAL : err;
-	lx_conf_free(*conf);
-	*conf = resolved;
-	return 0;
-}
-
-/* Reports all mistakes, in the order of the file. Returns the first one's errno, or 0. */
-static int tell_mistakes(struct import *im, struct lx_conf_report *mistakes)
-{
-	lx_conf_report_sort(mistakes);
-	for (size_t i = 0; i < mistakes->n; i++) {
-		const struct lx_conf_error *what = &mistakes->list[i].what;
-
-		lx_session_fail(im->s, mistakes->list[i].error, "%s:%d:%d: %s", im->name,
-				what->line, what->column, what->text);
-		im->report(im->s, im->mode, "import", im->arg);
-	}
-	return lx_conf_report_end(mistakes, NULL);
-}
-
-static int read_conf(struct import *im, const char *text, size_t len, struct lx_conf **ret_conf)
-{
-	struct lx_conf_report mistakes = { 0 };
-	struct lx_conf_error why = { 0 };
-	struct lx_conf *conf = NULL;
-	int err = lx_conf_read(text, len, &mistakes, &conf);
-
-	if (!err && !mistakes.n) {
-		if (conf->ignored)
-			fprintf(stderr, "%s: ignored: %s\n", im->name, conf->ignored);
-		err = resolve(&conf, &why);
-	}
-	if (err && !mistakes.n)
-		lx_conf_note(&mistakes, err, (struct lx_conf_place){ why.line, why.column }, "%s",
-			     why.text);
-	err = tell_mistakes(im, &mistakes);
-	if (err)
-		lx_conf_free(conf);
+		return lx_session_fail(im->s, err, "%s", why);
+	if (m.line)
+		snprintf(place, sizeof(place), ":%d:%d", m.line, m.column);
+	if (!m.error)
+		fprintf(stderr, "%s%s: %s\n", im->name, place, m.text);
 	else
-		*ret_conf = conf;
-	return err;
+		lx_session_fail(im->s, m.error, "%s%s: %s", im->name, place, m.text);
+	outcome(im, m.error, "import");
+	return 0;
 }
 
 static int do_conf(struct import *im, const char *text, size_t len)
 {
-	struct lx_conf *conf;
-	int err = read_conf(im, text, len, &conf);
+	bool add = im->mode == LX_TOOLS_IMPORT_ADD;
+	int err = lx_session_import(im->s, add ? LX_CTL_ADD : LX_CTL_DEL, text, len, tell_mistake,
+				    im);
 
-	if (err)
-		return err;
-	if (im->mode == LX_TOOLS_IMPORT_ADD)
-		add_conf(im, conf);
-	else
-		del_conf(im, conf);
-	lx_conf_free(conf);
-	return 0;
+	if (!im->first)
+		outcome(im, err, "import");
+	return err;
 }
 
 static int do_import(struct import *im, const char *text, size_t len)

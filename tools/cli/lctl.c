@@ -13,6 +13,7 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/io/netif.h"
+#include "../host/mrroute.h"
 #include "complete.h"
 #include "fault.h"
 #include "input.h"
@@ -73,7 +74,7 @@ static int network_up(struct lctl *l, bool anew)
 
 static int network_down(struct lctl *l)
 {
-	if (lx_request_down(&l->s, NULL)) {
+	if (lx_mrroute_down(&l->s, NULL)) {
 		fprintf(stderr, "LNET unconfigure error %d: %s\n", -l->s.error, l->s.text);
 		return STATUS_FAILED;
 	}

@@ -53,6 +53,10 @@ struct convert {
 	json_t *merged; /* by net: see merge() */
 	json_t *files; /* by kind, an option's letter, in the order in which they are taken */
 	const char *source; /* for error messages; NULL: none, or many */
+	struct {
+		char *text;
+		const char *source;
+	} option[LISTS]; /* a list that was given as an option: as for the kernel, the last one */
 	const char *output; /* a file; or NULL */
 	char *text; /* as given without an option; or NULL */
 	int default_hop; /* LX_UNSET: none */
@@ -320,17 +324,33 @@ static void take_tunable(struct convert *c, const char *module, const char *name
 
 static void take_option(void *arg, const char *module, const char *name, char *value)
 {
+	struct convert *c = arg;
 	bool of_lnet = !strcmp(module, "lnet");
 	int list = 0;
 
 	while (list < LISTS && strcmp(name, lists[list].name))
 		list++;
-	if (of_lnet && list < LISTS)
-		take_list(arg, list, value);
-	else if (of_lnet && !strcmp(name, "forwarding"))
+	if (of_lnet && list < LISTS) {
+		free(c->option[list].text);
+		c->option[list].text = strdup(value);
+		c->option[list].source = c->source;
+	} else if (of_lnet && !strcmp(name, "forwarding")) {
 		take_forwarding(arg, value);
-	else
+	} else {
 		take_tunable(arg, module, name, value);
+	}
+}
+
+static void take_option_lists(struct convert *c)
+{
+	for (int list = 0; list < LISTS; list++) {
+		c->source = c->option[list].source;
+		if (c->option[list].text && !c->failed)
+			take_list(c, list, c->option[list].text);
+		free(c->option[list].text);
+		c->option[list].text = NULL;
+	}
+	c->source = NULL;
 }
 
 static void take_options(struct convert *c, const char *text, bool file)
@@ -468,6 +488,7 @@ static void take_all(struct convert *c)
 			if (!c->failed)
 				take_file(c, *kind, json_string_value(path));
 		}
+		take_option_lists(c); /* of all files of modprobe's */
 	}
 	if (c->text && !c->failed)
 		take_inline(c, c->text);
@@ -483,6 +504,7 @@ static int convert(struct convert *c)
 	void *next;
 
 	take_all(c);
+	take_option_lists(c);
 	if (c->failed)
 		return STATUS_WRONG;
 	put_merged(c);

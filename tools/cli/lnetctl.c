@@ -104,8 +104,7 @@ static int list_options(void)
 	return 0;
 }
 
-/* ---- dispatch ---------------------------------------------------------------------------------
- */
+/* ---- dispatch ------------------------------------------------------------------------------- */
 
 /* "help" alone, or "--help" anywhere; "-h" may be an option of the verb. */
 static bool wants_help(int argc, char **argv)
@@ -275,7 +274,7 @@ int lx_lnetctl_main(int argc, char **argv)
 	lx_session_init(&s, take_option(&argc, argv, "--instance"));
 	wait = take_option(&argc, argv, "--wait");
 	if (wait && !lx_session_set_wait(wait)) {
-		fprintf(stderr, "lnetctl: --wait: \"%s\" is no number of seconds\n", wait);
+		fprintf(stderr, "lnetctl: --wait: \"%s\": whole seconds are expected\n", wait);
 		return STATUS_USAGE;
 	}
 	lx_lnetctl_cmds_init();

@@ -180,11 +180,12 @@ static void note_failure(struct probes *p, const struct lx_session *s, const str
 {
 	bool silent = !p->discover && s->error == -ETIMEDOUT;
 	int error = silent ? -EIO : s->error == -ETIME ? -ETIMEDOUT : s->error;
-	char text[512];
+	const char *why = strstr(s->text, strerror(ETIMEDOUT));
+	char text[sizeof(s->text)];
 
-	if (silent)
-		snprintf(text, sizeof(text), "failed to ping %s: %s", lx_nid_str(nid),
-			 strerror(EIO));
+	if (silent) /* in its words, and then where the message went */
+		snprintf(text, sizeof(text), "failed to ping %s: %s%s", lx_nid_str(nid),
+			 strerror(EIO), why ? why + strlen(strerror(ETIMEDOUT)) : "");
 	json_array_append_new(p->failed, json_pack("{si, ss}", "errno", error,
 						   "descr", silent ? text : s->text));
 }
@@ -254,8 +255,7 @@ static int discover(struct lx_session *s, const struct lx_args *a)
 	return probe(s, a, true);
 }
 
-/* ---- set --------------------------------------------------------------------------------------
- */
+/* ---- set ------------------------------------------------------------------------------------ */
 
 static int set_failed(const char *key, int error, const char *text)
 {
@@ -311,8 +311,7 @@ static int set(struct lx_session *s, const struct lx_args *a)
 	return err ? set_failed(key, err, s->text) : 0;
 }
 
-/* ---- import, export
- * -------------------------------------------------------------------------------- */
+/* ---- import, export ------------------------------------------------------------------------- */
 
 static int export(struct lx_session *s, const struct lx_args *a)
 {
@@ -350,8 +349,7 @@ static int import(struct lx_session *s, const struct lx_args *a)
 	return err ? TOLD(-EINVAL & 0xff) : 0;
 }
 
-/* ---- the reference's numbers
- * ---------------------------------------------------------------------------- */
+/* ---- the reference's numbers ---------------------------------------------------------------- */
 
 static int net_add_errno(int err)
 {
@@ -371,7 +369,7 @@ static int peer_set_errno(int err)
 /* Linux routes for the new NI; without them it works as far as it goes. */
 static void add_routes(struct lx_session *s)
 {
-	if (lx_mrroute_setup(s, &(struct lx_args){ 0 }))
+	if (lx_mrroute_add(s))
 		fprintf(stderr, "lnetctl: the NI is there, but has no Linux routes of its own: %s; "
 				"\"net add --skip-mr-route-setup\" does not add any\n", s->text);
 }
@@ -404,9 +402,7 @@ static int route_del(struct lx_session *s, const struct lx_args *a)
 	return lx_request_route_del(s, a);
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 /* clang-format off */
 
@@ -426,7 +422,7 @@ static const struct lx_option configure_options[] = {
 static const struct lx_lnetctl_cmd lnet_cmds[] = {
 	{ "configure", lx_request_up, "start LNet in the running lnetxd",
 	  .option = configure_options },
-	{ "unconfigure", lx_request_down, "stop LNet; lnetxd itself keeps running",
+	{ "unconfigure", lx_mrroute_down, "stop LNet; lnetxd itself keeps running",
 	  .op = "configure" },
 	END
 };
@@ -485,7 +481,7 @@ static const struct lx_option net_set_options[] = {
 static const struct lx_lnetctl_cmd net_cmds[] = {
 	{ "add", net_add, "add an NI to a net", .option = net_add_options,
 	  .map_error = net_add_errno },
-	{ "del", lx_request_net_del, "remove NIs", .option = net_del_options,
+	{ "del", lx_mrroute_net_del, "remove NIs", .option = net_del_options,
 	  .map_error = net_del_errno },
 	{ "show", show_net, "show nets and their NIs", .option = net_show_options },
 	{ "set", lx_request_net_set, "change a setting of NIs", .option = net_set_options,

@@ -200,7 +200,7 @@ struct line {
 	char **word; /* terminated by NULL */
 	const char *instance;
 	bool help, version;
-	const char *bad; /* an option without its value */
+	const char *bad; /* what an option lacks */
 };
 
 static const struct {
@@ -227,9 +227,9 @@ static void take_value(struct line *l, char letter, const char *value)
 		value = *++l->word;
 	if (letter == 'n') {
 		l->instance = value;
-		l->bad = value ? l->bad : "--instance";
+		l->bad = value ? l->bad : "--instance needs a value";
 	} else if (!value || !lx_session_set_wait(value)) {
-		l->bad = "--wait";
+		l->bad = "--wait needs whole seconds";
 	}
 }
 
@@ -316,22 +316,50 @@ static int unknown(const char *what, const char *word, const void *table, size_t
 	lx_words_list(table, size, ambiguous ? word : "", " ", list, sizeof(list));
 	if (ambiguous)
 		return complain("\"%s\" is ambiguous:%s", word, list);
+	if (!*list)
+		return complain("unknown %s \"%s\"; none is expected", what, word);
 	return complain("unknown %s \"%s\"; %s%s%sone of:%s", what, word,
 			meant ? "did you mean \"" : "", meant ? meant : "", meant ? "\"? " : "",
 			list);
+}
+
+/* The keyword that the word looks like a value of: nets and NIDs do. NULL: none */
+static const struct lx_keyword *keyword_of(const struct lx_command *c, const char *word)
+{
+	const struct lx_keyword *k = c->keyword;
+	bool is_nid = strchr(word, '@');
+	uint32_t net;
+
+	while (k && k->name &&
+	       (!k->value || (is_nid ? strncmp(k->value, "NID", 3)
+				     : strcmp(k->value, "NET") || lx_net_parse(word, &net))))
+		k++;
+	return k && k->name ? k : NULL;
 }
 
 /* For keywords, shows their values, too. */
 static int unknown_keyword(const char *word, const struct lx_lnetx_object *o,
 			   const struct lx_command *c, bool ambiguous)
 {
-	int status = word[0] == '-'
-			     ? complain("there is no option \"%s\"", word)
-			     : unknown("keyword", word, c->keyword, sizeof(*c->keyword), ambiguous);
+	const struct lx_keyword *k = keyword_of(c, word);
+	int status = word[0] == '-' ? complain("there is no option \"%s\"", word)
+		     : k ? complain("unknown keyword \"%s\"; did you mean \"%s %s\"?", word,
+				    k->name, word)
+			 : unknown("keyword", word, c->keyword, sizeof(*c->keyword), ambiguous);
 
 	if (!lx_lnetx_as_tree())
 		command_help(stderr, o, c);
 	return status;
+}
+
+/* How many words without a keyword a command takes, as its help says: "[MODULE [NAME]]". */
+static int rest_max(const struct lx_command *c)
+{
+	int n = c->rest != NULL;
+
+	for (const char *p = c->rest; p && *p; p++)
+		n += *p == ' ';
+	return c->rest && strstr(c->rest, "...") ? REST_MAX : n;
 }
 
 /*
@@ -346,16 +374,20 @@ static int parse_words(struct line *l, const struct lx_lnetx_object *o, const st
 
 	a->rest = rest;
 	while ((word = next_word(l))) {
-		bool ambiguous;
+		bool ambiguous, room = a->n_rest < rest_max(c);
 		const struct lx_keyword *k = find_name(c->keyword, sizeof(*k), word, &ambiguous);
 
 		/* Do not take NIDs and files for abbreviated keywords. */
-		if (k && c->rest && strcmp(k->name, word))
+		if (k && room && strcmp(k->name, word))
 			k = NULL;
 		if (lx_words_is_help(word) && (!c->rest || (!a->n_rest && !*l->word)))
 			return -1;
-		if (!k && c->rest && a->n_rest < REST_MAX && strncmp(word, "--", 2)) {
+		if (!k && room && strncmp(word, "--", 2)) {
 			rest[a->n_rest++] = word;
+			continue;
+		}
+		if (!k && !strcmp(c->name, "show") && (k = keyword_of(c, word))) {
+			a->v[k->id] = word; /* what else could it be */
 			continue;
 		}
 		if (!k)
@@ -412,7 +444,7 @@ static int run_command(struct line *l, const struct lx_lnetx_object *o, const st
 	if (l->version)
 		return print_version();
 	if (l->bad)
-		return complain("%s needs a value", l->bad);
+		return complain("%s", l->bad);
 	lx_session_init(&s, l->instance);
 	status = c->fn(&s, &a);
 	if (status < 0)
@@ -488,7 +520,7 @@ static int run_line(int argc, char **argv)
 	if (l.version && !word)
 		return print_version();
 	if (l.bad)
-		return complain("%s needs a value", l.bad);
+		return complain("%s", l.bad);
 	if (word ? lx_words_is_help(word) : l.help)
 		return run_help(&l, NULL);
 	if (word && word[0] == '-')

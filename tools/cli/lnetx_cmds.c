@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../user/base/clock.h"
+#include "../host/mrroute.h"
 #include "import_export.h"
 #include "json.h"
 #include "lnetx.h"
@@ -181,22 +182,89 @@ struct probes {
 	int first; /* error of a probe, reported already */
 };
 
+/* lx_request_probe(), and how long it took. */
+static int timed_probe(struct lx_session *s, const struct lx_ctl_ping *ping, bool discover,
+		       bool force, json_t *list, int64_t *ret_us)
+{
+	int64_t from = lx_clock_ns(CLOCK_MONOTONIC);
+	int err = lx_request_probe(s, ping, discover, force, list);
+
+	*ret_us = (lx_clock_ns(CLOCK_MONOTONIC) - from) / 1000;
+	return err;
+}
+
+static json_t *failed_entry(struct lx_session *s, const struct lx_nid *nid, int err)
+{
+	return json_pack("{ss, so}", "nid", lx_nid_str(nid), "error", lx_lnetx_error(err, s->text));
+}
+
+/* Without an answer: is it the gateway, or something behind it? Asks those that are up. */
+#define GATEWAYS_MAX 4
+#define GATEWAY_MS 2000
+
+static json_t *ask_gateway(struct lx_session *s, const struct lx_nid *gateway)
+{
+	struct lx_ctl_ping ping = { *gateway, lx_nid_any, GATEWAY_MS };
+	json_t *answers = json_array();
+	int64_t us;
+	int err = timed_probe(s, &ping, false, false, answers, &us);
+
+	json_decref(answers);
+	if (err && !lx_lnetx_as_tree())
+		fprintf(stderr, "lnetx: its gateway %s does not answer either: look there first\n",
+			lx_nid_str(gateway));
+	else if (!lx_lnetx_as_tree())
+		fprintf(stderr, "lnetx: its gateway %s answers in %.3f ms: look beyond it\n",
+			lx_nid_str(gateway), us / 1000.0);
+	return err ? failed_entry(s, gateway, err)
+		   : json_pack("{ss, sI}", "nid", lx_nid_str(gateway), "rtt_us", (json_int_t)us);
+}
+
+static json_t *ask_gateways(struct lx_session *s, const struct lx_nid *nid)
+{
+	json_t *list, *route, *asked = json_array();
+	struct lx_nid gateway;
+	size_t i;
+
+	if (lx_request_show_all(s, LX_CTL_ROUTE, LX_LEVEL_OWN, &list))
+		return asked;
+	json_array_foreach (list, i, route) {
+		if (json_array_size(asked) < GATEWAYS_MAX &&
+		    !strcmp(lx_json_text(route, "net"), lx_net_str(lx_nid_net(nid))) &&
+		    !strcmp(lx_json_text(route, "state"), "up") &&
+		    !lx_nid_parse(lx_json_text(route, "gateway"), &gateway))
+			json_array_append_new(asked, ask_gateway(s, &gateway));
+	}
+	json_decref(list);
+	return asked;
+}
+
+static void report_failure(struct lx_session *s, struct probes *p, const struct lx_nid *nid,
+			   int err)
+{
+	json_t *entry = failed_entry(s, nid, err);
+
+	if (!lx_lnetx_as_tree())
+		fprintf(stderr, "lnetx: %s\n", s->text);
+	if (err == -ETIMEDOUT && !p->discover)
+		json_object_set_new(entry, "gateways", ask_gateways(s, nid));
+	if (lx_lnetx_as_tree())
+		json_array_append(p->list, entry);
+	json_decref(entry);
+}
+
 /* Adds an entry for a NID: the answer with its time, or the error. */
 static int probe_one(struct lx_session *s, const struct lx_ctl_ping *ping, void *arg)
 {
 	struct probes *p = arg;
 	size_t n = json_array_size(p->list);
-	int64_t us, from = lx_clock_ns(CLOCK_MONOTONIC);
-	int err = lx_request_probe(s, ping, p->discover, p->force, p->list);
+	int64_t us;
+	int err = timed_probe(s, ping, p->discover, p->force, p->list, &us);
 
-	us = (lx_clock_ns(CLOCK_MONOTONIC) - from) / 1000;
 	if (err && !lx_session_connected(s))
 		return err; /* an error of the daemon, not of this NID */
-	if (err && lx_lnetx_as_tree())
-		json_array_append_new(p->list, json_pack("{ss, so}", "nid", lx_nid_str(&ping->nid),
-							 "error", lx_lnetx_error(err, s->text)));
-	else if (err)
-		fprintf(stderr, "lnetx: %s\n", s->text);
+	if (err)
+		report_failure(s, p, &ping->nid, err);
 	else if (json_array_size(p->list) > n && lx_lnetx_as_tree())
 		json_object_set_new(json_array_get(p->list, n), "rtt_us", json_integer(us));
 	else
@@ -374,21 +442,24 @@ static const struct lx_command net_commands[] = {
 	{ "show", show_nets, net_filter, .help = "nets and their NIs" },
 	{ "add", lx_request_nets_add, net_add,
 	  .help = "an NI, by net and interface or by NID; or NIs by rules" },
-	{ "del", lx_request_net_del, net_del, .help = "NIs of a net, or one" },
+	{ "del", lx_mrroute_net_del, net_del, .help = "NIs of a net, or one" },
 	{ "set", lx_request_net_set, net_set, .help = "a setting of running NIs" },
 	END
 };
 
 static const struct lx_keyword route_filter[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NID" }, { "hop", LX_ARG_HOP, "N" },
+	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NID" },
+	{ "gateway", LX_ARG_GATEWAY, "NID" }, { "hop", LX_ARG_HOP, "N" },
 	{ "priority", LX_ARG_PRIORITY, "N" }, END
 };
 static const struct lx_keyword route_add[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, { "hop", LX_ARG_HOP, "N" },
+	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" },
+	{ "gateway", LX_ARG_GATEWAY, "NIDS" }, { "hop", LX_ARG_HOP, "N" },
 	{ "priority", LX_ARG_PRIORITY, "N" }, { "sensitivity", LX_ARG_SENSITIVITY, "N" }, END
 };
 static const struct lx_keyword route_del[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, END
+	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" },
+	{ "gateway", LX_ARG_GATEWAY, "NIDS" }, END
 };
 static const struct lx_command route_commands[] = {
 	{ "show", lx_lnetx_show, route_filter, .help = "routes" },
@@ -454,8 +525,11 @@ static const struct lx_command stats_commands[] = {
 	END
 };
 
+static const struct lx_keyword tunable_filter[] = {
+	{ "module", LX_ARG_MODULE, "MODULE" }, { "name", LX_ARG_NAME, "NAME" }, END
+};
 static const struct lx_command tunable_commands[] = {
-	{ "show", show_tunables, NULL, "[MODULE [NAME]]",
+	{ "show", show_tunables, tunable_filter, "[MODULE [NAME]]",
 	  .help = "settings; with -s their ranges" },
 	{ "set", set_tunable, NULL, "MODULE NAME VALUE", .help = "a setting" },
 	END
@@ -499,7 +573,7 @@ static const struct lx_command daemon_commands[] = {
 	{ "show", lx_lnetx_show, .help = "the running lnetxd" },
 	{ "up", lx_request_up, up_keywords,
 	  .help = "start LNet; \"all\": with the NIs of its file" },
-	{ "down", lx_request_down, .help = "stop LNet; lnetxd keeps running" },
+	{ "down", lx_mrroute_down, .help = "stop LNet; lnetxd keeps running" },
 	{ "reload", lx_request_reload, .help = "read the file again, apply the differences" },
 	END
 };

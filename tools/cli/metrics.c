@@ -128,13 +128,28 @@ static const struct lx_metric bpf_metrics[] = {
 	GAUGE("lnetx_fastpath_tx_dropped_packets",
 		"packets that interfaces of the fast path dropped on the way out", "tx_dropped"),
 	GAUGE("lnetx_bpf_missing_programs",
-		"places at interfaces without the program that belongs there", "missing"),
+		"places at interfaces without the program that belongs there, or with another "
+		"one in front of it", "missing"),
 	COUNTER("lnetx_bpf_removed",
-		"programs, pins and interfaces of lnetxd that others removed", "removed"),
+		"programs, pins and interfaces of lnetxd that others removed, or put theirs in "
+		"front of", "removed"),
 	COUNTER("lnetx_fastpath_stores",
 		"times that a next hop did not take what was under way, and lnetxd stored that",
 		"stores"),
+	COUNTER("lnetx_fastpath_stuck",
+		"lanes whose socket got nowhere, though the next hop answered; they are closed",
+		"stuck"),
+	COUNTER("lnetx_fastpath_unpassed",
+		"segments that sockets of streams and lanes did not take, as they had come past "
+		"the programs", "unpassed"),
 	COUNTER("lnetx_fastpath_stored_bytes", "what lnetxd stored then", "stored_bytes"),
+	{ 0 }
+};
+
+static const struct lx_metric hook_metrics[] = {
+	GAUGE("lnetx_bpf_hook_removed",
+		"the same of one place, in the last ten minutes, with the program that was in "
+		"front; none while there was nothing", "removed"),
 	{ 0 }
 };
 
@@ -162,18 +177,20 @@ static const struct lx_metric peer_metrics[] = {
 };
 
 const struct lx_metric_source lx_metric_sources[] = {
-	{ LX_CTL_DAEMON, false, false, { { "version", "version" } }, daemon_metrics },
+	{ LX_CTL_DAEMON, false, false, { { "version", "version" } }, NULL, daemon_metrics },
 	{ LX_CTL_DAEMON, .metric = state_metrics },
 	{ LX_CTL_STATS, .configured = true, .metric = stats_metrics },
 	{ LX_CTL_NET, false, true, { { "nid", "nid" }, { "net", "net_type" }, { "interface",
-	  "interfaces.0" } }, ni_metrics },
+	  "interfaces.0" } }, NULL, ni_metrics },
 	{ LX_CTL_ROUTE, false, true, { { "net", "net" }, { "gateway", "gateway" } },
-	  route_metrics },
+	  NULL, route_metrics },
 	{ LX_CTL_ROUTING, .configured = true, .metric = routing_metrics },
 	{ LX_CTL_BPF, .configured = true, .metric = bpf_metrics },
+	{ LX_CTL_BPF, false, true, { { "set", "set" }, { "interface", "interface" },
+	  { "hook", "hook" }, { "front", "front" } }, "hooks", hook_metrics },
 	{ LX_CTL_FAULT, .configured = true, .metric = fault_metrics },
 	{ LX_CTL_PEER, true, true, { { "nid", "nid" }, { "primary_nid", "primary_nid" } },
-	  peer_metrics },
+	  NULL, peer_metrics },
 	{ 0 }
 };
 
@@ -231,8 +248,8 @@ static bool is_count(const struct lx_metric *m)
 	return m->path && !strcmp(m->path, ROWS);
 }
 
-static void add_row(FILE *f, const struct lx_metric_source *src, const struct lx_metric *m,
-		    const struct lx_ctl_row *row)
+static void add_value(FILE *f, const struct lx_metric_source *src, const struct lx_metric *m,
+		      const struct lx_ctl_row *row)
 {
 	struct lx_ctl_value value = { .type = LX_CTL_NONE }, one;
 
@@ -317,6 +334,24 @@ static bool is_loopback(const struct lx_ctl_row *row)
 	return nid && !strcmp(nid, "0@lo");
 }
 
+static void add_row(const struct lx_metric_source *src, const struct samples *s,
+		    const struct lx_ctl_row *row)
+{
+	for (size_t i = 0; src->metric[i].name; i++)
+		add_value(s[i].file, src, &src->metric[i], row);
+}
+
+static void add_list(const struct lx_metric_source *src, const struct samples *s,
+		     const struct lx_ctl_row *row)
+{
+	struct lx_ctl_value list, element = { .type = LX_CTL_NONE };
+
+	if (lx_ctl_get(row, src->list, &list))
+		return;
+	while (lx_ctl_each(&list.inside, &element))
+		add_row(src, s, &element.inside);
+}
+
 static int read_rows(struct lx_ctl *ctl, const struct lx_metric_source *src,
 		     const struct samples *s)
 {
@@ -329,8 +364,7 @@ static int read_rows(struct lx_ctl *ctl, const struct lx_metric_source *src,
 	while ((more = lx_ctl_next(ctl, &row)) == 1) {
 		if (is_loopback(&row))
 			continue;
-		for (size_t i = 0; src->metric[i].name; i++)
-			add_row(s[i].file, src, &src->metric[i], &row);
+		(src->list ? add_list : add_row)(src, s, &row);
 		n++;
 	}
 	for (size_t i = 0; src->metric[i].name; i++) {

@@ -6,7 +6,7 @@
 #include <lnetx/ctl.h>
 #include <stdbool.h>
 
-#define LX_METRIC_LABELS_MAX 3
+#define LX_METRIC_LABELS_MAX 4
 
 enum lx_metric_kind { LX_GAUGE, LX_COUNTER };
 
@@ -28,6 +28,7 @@ struct lx_metric_source {
 	bool peers; /* only if asked for: there may be very many */
 	bool configured; /* LNet has to be started */
 	struct lx_metric_label label[LX_METRIC_LABELS_MAX + 1];
+	const char *list; /* samples are of the elements of this list, not of the row; or NULL */
 	const struct lx_metric *metric; /* ended by name NULL; NULL: the end of the table */
 };
 

@@ -66,6 +66,8 @@ static const char *take_option(struct words *w, const char *name)
 	}
 	len = end ? (size_t)(end - value) : bare_length(name, value);
 	own_value = strndup(value, len);
+	for (char *p = own_name; (p = strchr(p, '-'));) /* as the kernel does */
+		*p = '_';
 	w->fn(w->arg, w->module, own_name, own_value);
 	return end ? end + 1 : value + len;
 }

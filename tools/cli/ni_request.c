@@ -30,9 +30,13 @@ static void to_request(const struct lx_conf_ni *ni, struct lx_ctl_net *ret_req)
 int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 {
 	struct lx_ctl_net req;
+	int err;
 
 	to_request(ni, &req);
-	return lx_session_do(s, LX_CTL_ADD, LX_CTL_NET, &req);
+	err = lx_session_do(s, LX_CTL_ADD, LX_CTL_NET, &req);
+	if (!err && *s->text)
+		fprintf(stderr, "%s\n", s->text);
+	return err;
 }
 
 int lx_request_check_ni(struct lx_session *s, const struct lx_conf_ni *ni)
@@ -46,7 +50,7 @@ int lx_request_check_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 	return err == -ENODEV || err == -EADDRNOTAVAIL ? err : 0;
 }
 
-int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
+static int del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 {
 	struct lx_ctl_net req;
 
@@ -230,12 +234,12 @@ int lx_request_net_del(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	if (a->v[LX_ARG_NID])
-		return each_nid(s, a->v[LX_ARG_NID], &ni, lx_request_del_ni);
+		return each_nid(s, a->v[LX_ARG_NID], &ni, del_ni);
 	if (ni.net == LX_NET_U32_ANY)
 		return lx_session_fail(s, -EINVAL, "give a net, or the NID of an NI");
 	if (a->v[LX_ARG_IF])
-		return each_interface(s, a->v[LX_ARG_IF], &ni, lx_request_del_ni);
-	return lx_request_del_ni(s, &ni);
+		return each_interface(s, a->v[LX_ARG_IF], &ni, del_ni);
+	return del_ni(s, &ni);
 }
 
 /* The settings of "net set", in this order. */

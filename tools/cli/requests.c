@@ -49,18 +49,8 @@ static int parse_route(struct lx_session *s, const struct lx_args *a, struct lx_
 	return err;
 }
 
-int lx_request_add_route(struct lx_session *s, const struct lx_conf_route *route)
-{
-	return lx_session_do(s, LX_CTL_ADD, LX_CTL_ROUTE, route);
-}
-
-int lx_request_del_route(struct lx_session *s, const struct lx_conf_route *route)
-{
-	return lx_session_do(s, LX_CTL_DEL, LX_CTL_ROUTE, route);
-}
-
 static int each_gateway(struct lx_session *s, const struct lx_args *a, struct lx_conf_route *r,
-			int (*fn)(struct lx_session *s, const struct lx_conf_route *route))
+			enum lx_ctl_verb verb)
 {
 	struct lx_nid *nids LX_AUTO_FREE = NULL;
 	size_t n = 0;
@@ -68,7 +58,7 @@ static int each_gateway(struct lx_session *s, const struct lx_args *a, struct lx
 
 	for (size_t i = 0; !err && i < n; i++) {
 		r->gateway = nids[i];
-		err = fn(s, r);
+		err = lx_session_do(s, verb, LX_CTL_ROUTE, r);
 	}
 	return err;
 }
@@ -80,7 +70,7 @@ int lx_request_route_add(struct lx_session *s, const struct lx_args *a)
 
 	if (!err && !a->v[LX_ARG_GATEWAY])
 		err = lx_session_fail(s, -EINVAL, "a route needs a gateway");
-	return err ? err : each_gateway(s, a, &r, lx_request_add_route);
+	return err ? err : each_gateway(s, a, &r, LX_CTL_ADD);
 }
 
 int lx_request_route_del(struct lx_session *s, const struct lx_args *a)
@@ -91,8 +81,8 @@ int lx_request_route_del(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	if (a->v[LX_ARG_GATEWAY])
-		return each_gateway(s, a, &r, lx_request_del_route);
-	return lx_request_del_route(s, &r);
+		return each_gateway(s, a, &r, LX_CTL_DEL);
+	return lx_session_do(s, LX_CTL_DEL, LX_CTL_ROUTE, &r);
 }
 
 /* ---- peers ------------------------------------------------------------------------- */
@@ -115,16 +105,6 @@ static int peer_request(struct lx_session *s, const struct lx_conf_peer *peer,
 	if (peer->n_nids)
 		memcpy(req->nid, peer->nid, peer->n_nids * sizeof(*peer->nid));
 	return lx_session_do(s, verb, LX_CTL_PEER, req);
-}
-
-int lx_request_add_peer(struct lx_session *s, const struct lx_conf_peer *peer)
-{
-	return peer_request(s, peer, LX_CTL_ADD, false);
-}
-
-int lx_request_del_peer(struct lx_session *s, const struct lx_conf_peer *peer, bool force)
-{
-	return peer_request(s, peer, LX_CTL_DEL, force);
 }
 
 /* @nids: the memory of peer->nid. */
@@ -168,7 +148,7 @@ int lx_request_peer_add(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	drop_primary(&peer);
-	return lx_request_add_peer(s, &peer);
+	return peer_request(s, &peer, LX_CTL_ADD, false);
 }
 
 int lx_request_peer_del(struct lx_session *s, const struct lx_args *a)
@@ -184,7 +164,7 @@ int lx_request_peer_del(struct lx_session *s, const struct lx_args *a)
 	drop_primary(&peer);
 	if (peer.n_nids < named)
 		peer.n_nids = 0; /* removing the primary NID removes the peer */
-	return lx_request_del_peer(s, &peer, a->v[LX_ARG_FORCE]);
+	return peer_request(s, &peer, LX_CTL_DEL, a->v[LX_ARG_FORCE]);
 }
 
 int lx_request_peer_set(struct lx_session *s, const struct lx_args *a)
@@ -216,14 +196,6 @@ int lx_request_routing(struct lx_session *s, bool enable)
 	return lx_session_do(s, LX_CTL_SET, LX_CTL_ROUTING, &req);
 }
 
-int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS])
-{
-	struct lx_ctl_buffers req;
-
-	memcpy(req.total, totals, sizeof(req.total));
-	return lx_session_do(s, LX_CTL_SET, LX_CTL_BUFFERS, &req);
-}
-
 int lx_request_buffers(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_ctl_buffers req;
@@ -235,11 +207,6 @@ int lx_request_buffers(struct lx_session *s, const struct lx_args *a)
 int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a)
 {
 	return lx_session_do(s, LX_CTL_DEL, LX_CTL_STATS, NULL);
-}
-
-int lx_request_selftest(struct lx_session *s, const struct lx_conf_selftest *req)
-{
-	return lx_session_do(s, LX_CTL_SET, LX_CTL_SELFTEST, req);
 }
 
 int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
@@ -329,6 +296,17 @@ unsigned int lx_request_fault_count(struct lx_session *s)
 		return 0;
 	n = json_array_size(list);
 	json_decref(list);
+	return n;
+}
+
+json_int_t lx_request_peer_received(const json_t *peer)
+{
+	json_int_t n = 0;
+	json_t *ni;
+	size_t i;
+
+	json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), i, ni)
+		n += lx_json_int(json_object_get(ni, "statistics"), "recv_count");
 	return n;
 }
 

@@ -27,7 +27,6 @@ int lx_request_peer_set(struct lx_session *s, const struct lx_args *a);
 int lx_request_routing(struct lx_session *s, bool enable);
 int lx_request_buffers(struct lx_session *s, const struct lx_args *a);
 int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a);
-int lx_request_selftest(struct lx_session *s, const struct lx_conf_selftest *req);
 int lx_request_disconnect(struct lx_session *s, const struct lx_args *a);
 int lx_request_tunable_set(struct lx_session *s, const char *module, const char *name,
 			   const char *value);
@@ -38,22 +37,9 @@ int lx_request_tunable_set(struct lx_session *s, const char *module, const char 
  */
 int lx_request_nets_add(struct lx_session *s, const struct lx_args *a);
 
-/* Parts of a configuration; also used by the import. */
 int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni);
-int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni);
 /* Before several are added: is the interface or address of one missing? 0 otherwise. */
 int lx_request_check_ni(struct lx_session *s, const struct lx_conf_ni *ni);
-int lx_request_add_route(struct lx_session *s, const struct lx_conf_route *route);
-int lx_request_del_route(struct lx_session *s, const struct lx_conf_route *route);
-int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS]);
-int lx_request_add_peer(struct lx_session *s, const struct lx_conf_peer *peer);
-int lx_request_del_peer(struct lx_session *s, const struct lx_conf_peer *peer, bool force);
-
-int lx_request_add_udsp(struct lx_session *s, const struct lx_conf_udsp *udsp);
-/* By its place in the list; LX_UNSET: all. */
-int lx_request_del_udsp_at(struct lx_session *s, int32_t index);
-/* The policy with the same clauses, wherever in the list it is. */
-int lx_request_del_udsp(struct lx_session *s, const struct lx_conf_udsp *udsp);
 
 /**
  * lx_request_show - list an object (enum lx_ctl_object, or of user/schema/requests.h), filtered by
@@ -73,6 +59,9 @@ int lx_request_show_all(struct lx_session *s, unsigned int object, unsigned int 
 
 /* The number of fault injection rules; 0 if it is unknown, too. */
 unsigned int lx_request_fault_count(struct lx_session *s);
+
+/* Messages from a peer, as shown, by any of its NIs. */
+json_int_t lx_request_peer_received(const json_t *peer);
 
 /* The counters of the node as one mapping. */
 int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map);

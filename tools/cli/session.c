@@ -118,3 +118,11 @@ int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, unsigned int ob
 	return err ? err
 		   : read_answer(s, lx_ctl_start_with(s->ctl, verb, object, obj, words), fn, arg);
 }
+
+int lx_session_import(struct lx_session *s, enum lx_ctl_verb verb, const char *yaml, size_t len,
+		      lx_row_fn fn, void *arg)
+{
+	int err = begin(s);
+
+	return err ? err : read_answer(s, lx_ctl_import(s->ctl, verb, yaml, len), fn, arg);
+}

@@ -52,6 +52,10 @@ int lx_session_do(struct lx_session *s, enum lx_ctl_verb verb, unsigned int obje
 int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, unsigned int object,
 		    const void *obj, const struct lx_ctl_arg *words, lx_row_fn fn, void *arg);
 
+/* The same for YAML, to be added or deleted; see lx_ctl_import(). */
+int lx_session_import(struct lx_session *s, enum lx_ctl_verb verb, const char *yaml, size_t len,
+		      lx_row_fn fn, void *arg);
+
 /* Records an error of the tool itself. Returns @error. */
 int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -58,7 +58,7 @@ static int add(struct lx_session *s, const struct lx_args *a, int64_t max)
 		udsp.priority = (uint32_t)udsp.priority;
 	if (!err)
 		err = take_index(s, a, 0, &udsp.index);
-	return err ? err : lx_request_add_udsp(s, &udsp);
+	return err ? err : lx_session_do(s, LX_CTL_ADD, LX_CTL_UDSP, &udsp);
 }
 
 /* ---- lnetctl -------------------------------------------------------------------------- */
@@ -83,15 +83,15 @@ static int ctl_add(struct lx_session *s, const struct lx_args *a)
 
 static int ctl_del(struct lx_session *s, const struct lx_args *a)
 {
-	int32_t index;
+	struct lx_ctl_udsp req;
 	int err;
 
 	if (!a->v[LX_ARG_ALL] && !a->v[LX_ARG_INDEX])
 		return lx_session_fail(s, -EINVAL, "which policy? Give --idx, or --all");
 	if (a->v[LX_ARG_ALL] && a->v[LX_ARG_INDEX])
 		return lx_session_fail(s, -EINVAL, "give either --idx or --all");
-	err = take_index(s, a, LX_UNSET, &index);
-	return err ? err : lx_request_del_udsp_at(s, index);
+	err = take_index(s, a, LX_UNSET, &req.index);
+	return err ? err : lx_session_do(s, LX_CTL_DEL, LX_CTL_UDSP, &req);
 }
 
 static int ctl_show(struct lx_session *s, const struct lx_args *a)
@@ -157,12 +157,12 @@ static int own_add(struct lx_session *s, const struct lx_args *a)
 
 static int own_del(struct lx_session *s, const struct lx_args *a)
 {
-	int32_t index;
-	int err = take_index(s, a, 0, &index);
+	struct lx_ctl_udsp req;
+	int err = take_index(s, a, 0, &req.index);
 
-	if (!err && !a->v[LX_ARG_ALL] == (index == LX_UNSET))
+	if (!err && !a->v[LX_ARG_ALL] == (req.index == LX_UNSET))
 		err = lx_session_fail(s, -EINVAL, "which policy? Give its index, or \"all\"");
-	return err ? err : lx_request_del_udsp_at(s, index);
+	return err ? err : lx_session_do(s, LX_CTL_DEL, LX_CTL_UDSP, &req);
 }
 
 static const struct lx_keyword add_keywords[] = {

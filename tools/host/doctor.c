@@ -16,56 +16,51 @@
 #include "../cli/lnetx.h"
 #include "doctor.h"
 #include "mrroute.h"
-#include "reach.h"
 
 #define WATCH_MS 1000 /* to see what grows */
-#define DOWN_MAX 8 /* peers that are named */
-#define RECENT_S 600 /* refusals */
 #define CLOCK_JUMP_S 5
 #define WAITED_PERCENT 20
 #define INTERRUPTS_PERCENT 80
+
+/* Exit status of monitoring plugins. */
+#define NAGIOS_WARNING 1
+#define NAGIOS_CRITICAL 2
+#define NAGIOS_UNKNOWN 3
 
 static void fini(struct lx_doctor *d)
 {
 	lx_doctor_host_fini(&d->host);
 	json_decref(d->nets);
+	json_decref(d->peers);
+	json_decref(d->status);
+	json_decref(d->nodes);
+	json_decref(d->silent);
 	json_decref(d->found.list);
 }
 
-/* ---- from lnetxd ------------------------------------------------------------------- */
-
-/* NULL: lnetxd does not say, so there is nothing to find. */
-static json_t *list_of(struct lx_doctor *d, enum lx_ctl_object object)
-{
-	json_t *list;
-
-	return lx_request_show_all(d->session, object, LX_LEVEL_OWN, &list) ? NULL : list;
-}
-
-/* The same for an object of which there is one. */
-static json_t *row_of(struct lx_doctor *d, enum lx_ctl_object object)
-{
-	json_t *row;
-
-	return lx_request_first(d->session, object, NULL, LX_LEVEL_OWN, &row) ? NULL : row;
-}
+/* ---- this node --------------------------------------------------------------------- */
 
 static void check_ni(struct lx_doctor *d, const json_t *ni)
 {
 	const char *reason = lx_json_text(ni, "down_reason");
+	const struct lx_finding one = {
+		.problem = true,
+		.rank = LX_FINDING_HERE,
+		.about = lx_json_text(ni, "nid"),
+		.next = "mend that; the NI comes up by itself",
+		.since = lx_json_text(ni, "down_since"),
+	};
 
 	if (strcmp(lx_json_text(ni, "status"), "down"))
 		return;
-	lx_findings_add(&d->found, true, lx_json_text(ni, "nid"),
-			"mend that; the NI comes up by itself",
+	lx_findings_put(&d->found, &one,
 			"the NI is down%s%s, and its messages take other NIs or fail",
 			*reason ? ": " : "", reason);
 }
 
 static void check_nis(struct lx_doctor *d)
 {
-	json_t *status = row_of(d, LX_CTL_DAEMON);
-	const json_t *net, *ni;
+	const json_t *status = d->status, *net, *ni;
 	size_t i, j, n = 0;
 
 	json_array_foreach (d->nets, i, net) {
@@ -79,98 +74,19 @@ static void check_nis(struct lx_doctor *d)
 			&d->found, true, "lnetxd",
 			"mend that, and it comes up by itself; or correct the file and reload",
 			"it runs without NIs of its file: %s", lx_json_text(status, "missing"));
-	json_decref(status);
+	if (*lx_json_text(status, "deviates"))
+		lx_findings_add(&d->found, true, "lnetxd",
+				"reload it; or, if that is meant, write it into the file",
+				"it does not run as its file says: %s",
+				lx_json_text(status, "deviates"));
+	if (*lx_json_text(status, "reload_failed"))
+		lx_findings_add(&d->found, true, "lnetxd", "mend that, then reload again",
+				"the last reload failed: %s",
+				lx_json_text(status, "reload_failed"));
 	if (!n)
 		lx_findings_add(&d->found, true, "lnetxd",
 				"lnetctl lnet configure --all, or lnetx net add",
 				"this node has no NI, so no other can reach it");
-}
-
-static void is_lost(struct lx_doctor *d, const char *text)
-{
-	struct lx_nid nid;
-
-	if (d->n_lost == LX_DOCTOR_REACH_MAX || lx_nid_parse(text, &nid))
-		return;
-	for (unsigned int i = 0; i < d->n_lost; i++) {
-		if (lx_nid_eq(&d->lost[i], &nid))
-			return;
-	}
-	d->lost[d->n_lost++] = nid;
-}
-
-static void check_routes(struct lx_doctor *d)
-{
-	json_t *list = list_of(d, LX_CTL_ROUTE), *route;
-	size_t i;
-
-	json_array_foreach (list, i, route) {
-		if (strcmp(lx_json_text(route, "state"), "down"))
-			continue;
-		is_lost(d, lx_json_text(route, "gateway"));
-		lx_findings_add(&d->found, true, lx_json_text(route, "gateway"),
-				"lnetx ping the gateway; then look there",
-				"the route to %s is down: %s", lx_json_text(route, "net"),
-				*lx_json_text(route, "down_reason")
-					? lx_json_text(route, "down_reason")
-					: "no reason is known");
-	}
-	json_decref(list);
-}
-
-static bool is_found(const struct lx_doctor *d, const char *about)
-{
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach (d->found.list, i, one) {
-		if (!strcmp(lx_json_text(one, "about"), about))
-			return true;
-	}
-	return false;
-}
-
-/* A router's neighbours, and gateways, that are not there; they may be switched off on purpose. */
-static void check_peers(struct lx_doctor *d, const json_t *peers)
-{
-	const json_t *peer, *row;
-	unsigned int n = 0;
-	size_t i, j;
-
-	json_array_foreach ((json_t *)peers, i, peer) {
-		json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), j, row) {
-			const char *reason = lx_json_text(row, "down_reason"),
-				   *nid = lx_json_text(row, "nid");
-
-			if (*reason)
-				is_lost(d, nid);
-			if (!*reason || is_found(d, nid) || n++ >= DOWN_MAX)
-				continue;
-			lx_findings_add(&d->found, false, nid,
-					"lnetx ping it; if it should be there: look at that node",
-					"this NID of a peer is down: %s", reason);
-		}
-	}
-	if (n > DOWN_MAX)
-		lx_findings_add(&d->found, false, "lnetxd", "lnetx peer show",
-				"%u more NIDs of peers are down", n - DOWN_MAX);
-}
-
-static void check_recovery(struct lx_doctor *d)
-{
-	json_t *list = list_of(d, LX_CTL_RECOVERY), *row;
-	size_t i;
-
-	json_array_foreach (list, i, row) {
-		if (!strcmp(lx_json_text(row, "kind"), "peer"))
-			is_lost(d, lx_json_text(row, "nid"));
-		lx_findings_add(&d->found, false, lx_json_text(row, "nid"),
-				"lnetx -s net show, lnetx -s peer show: which failures",
-				"its health is %" JSON_INTEGER_FORMAT
-				" of 1000, and it is avoided until pings raise it",
-				lx_json_int(row, "health value"));
-	}
-	json_decref(list);
 }
 
 static void check_faults(struct lx_doctor *d)
@@ -183,193 +99,16 @@ static void check_faults(struct lx_doctor *d)
 				n, n == 1 ? "" : "s");
 }
 
-/* Where LNet does not get an answer, who does? */
-static void check_reach(struct lx_doctor *d, const struct lx_nid *nid, uint16_t port)
-{
-	struct lx_reach reach;
-	const char *about;
-
-	if (lx_reach_look(nid, port, &reach) || !reach.tcp)
-		return;
-	about = lx_nid_str(nid);
-	if (reach.tcp == -ECONNREFUSED)
-		lx_findings_add(
-			&d->found, false, about, "start LNet there",
-			"its machine is on, and nothing listens on port %u: no LNet runs there",
-			port);
-	else if (reach.icmp > 0)
-		lx_findings_add(
-			&d->found, false, about,
-			"the firewalls of both and between them; there: lnetx guard show",
-			"it answers ICMP, but not port %u: a firewall, or its guard, drops our "
-			"connections",
-			port);
-	else if (!reach.icmp)
-		lx_findings_add(&d->found, false, about,
-				"is that machine on? ip route get its address",
-				"it answers neither port %u nor ICMP", port);
-}
-
-static void check_lost(struct lx_doctor *d)
-{
-	int64_t port;
-
-	if (!d->n_lost || lx_request_tunable(d->session, "tcp", "accept_port", &port))
-		return;
-	for (unsigned int i = 0; i < d->n_lost; i++)
-		check_reach(d, &d->lost[i], port);
-}
-
-/* These nodes see only a time-out, and cannot know why. */
-static void check_refused(struct lx_doctor *d, const json_t *counters)
-{
-	json_int_t n = lx_json_int(counters, "refused_ports");
-	json_t *list = list_of(d, LX_CTL_REFUSAL), *row;
-	static const char next[] = "there: CAP_NET_BIND_SERVICE for its LNet; or here: lnetx guard "
-				   "set accept all";
-	size_t i;
-
-	json_array_foreach (list, i, row) {
-		if (strcmp(lx_json_text(row, "reason"), "unprivileged") || i >= DOWN_MAX ||
-		    lx_json_int(row, "age_s") > RECENT_S)
-			continue;
-		lx_findings_add(&d->found, false, lx_json_text(row, "source"), next,
-				"its connections are dropped: its source ports are above 1023, and "
-				"accept is "
-				"secure");
-	}
-	json_decref(list);
-	if (n)
-		lx_findings_add(&d->found, false, "lnetxd", next,
-				"%" JSON_INTEGER_FORMAT
-				" connections from source ports above 1023 were "
-				"refused, as accept is secure; the log names the addresses",
-				n);
-}
-
-/* ---- the fast path ----------------------------------------------------------------- */
-
 static bool is_router(struct lx_doctor *d)
 {
-	json_t *info = row_of(d, LX_CTL_ROUTING);
+	json_t *info = lx_doctor_row(d, LX_CTL_ROUTING);
 	bool on = lx_json_int(info, "enable") && !json_object_get(info, "phase");
 
 	json_decref(info);
 	return on;
 }
 
-static void check_dropped(struct lx_doctor *d, const json_t *hook)
-{
-	json_int_t n = lx_json_int(hook, "tx_dropped");
-	const char *ifname = lx_json_text(hook, "interface");
-	char next[100];
-
-	if (!n || !lx_bpf_is_interface(hook))
-		return;
-	snprintf(next, sizeof(next),
-		 "ip -s -s link show %s; if it goes on: lnetx bpf off, and report it", ifname);
-	lx_findings_add(&d->found, false, ifname, next,
-			"it dropped %" JSON_INTEGER_FORMAT
-			" packets on the way out since the fast path is attached;"
-			" TCP sends them again, later",
-			n);
-}
-
-/* Those that are missing have a reason; these have been put back. */
-static void check_removed(struct lx_doctor *d, const json_t *hook)
-{
-	json_int_t n = lx_json_int(hook, "removed");
-
-	if (n && !*lx_json_text(hook, "reason"))
-		lx_findings_add(&d->found, false, lx_json_text(hook, "interface"),
-				"find out who does it: bpftool net, tc monitor",
-				"another program or an admin removed the program of %s "
-				"%" JSON_INTEGER_FORMAT
-				" times in the last ten minutes; it was put back",
-				lx_json_text(hook, "set"), n);
-}
-
-static void check_room(struct lx_doctor *d, const char *what, long long used, long long most,
-		       const char *next)
-{
-	if (most && used >= most)
-		lx_findings_add(&d->found, false, what, next,
-				"the table is full: %lld of %lld are in use", used, most);
-}
-
-/* lnetxd itself forwards for connections that find no place there. */
-static void check_tables(struct lx_doctor *d, const json_t *info)
-{
-	const json_t *row;
-	char what[80];
-	size_t i;
-
-	json_array_foreach (json_object_get(info, "tables"), i, row) {
-		snprintf(what, sizeof(what), "fast path, %s", lx_json_text(row, "table"));
-		check_room(d, what, lx_json_int(row, "used"), lx_json_int(row, "max"),
-			   "lnetx -s tunable show tcp fastpath_streams; the rest is slower, not "
-			   "lost");
-	}
-}
-
-static void check_programs(struct lx_doctor *d)
-{
-	json_t *info = row_of(d, LX_CTL_BPF);
-	bool enabled = json_is_true(json_object_get(info, "enabled"));
-	const json_t *row;
-	size_t i;
-
-	if (info && enabled && !json_is_true(json_object_get(info, "fastpath")))
-		lx_findings_add(&d->found, false, "fast path", "lnetx bpf on",
-				"it is switched off, so lnetxd forwards all messages itself, which "
-				"is slower");
-	json_array_foreach (json_object_get(info, "sets"), i, row) {
-		bool loaded = json_is_true(json_object_get(row, "loaded"));
-
-		if (*lx_json_text(row, "reason") && !strcmp(lx_json_text(row, "set"), "fastpath"))
-			lx_findings_add(
-				&d->found, false, "fast path",
-				loaded ? "when nothing removes its programs any more: lnetx bpf on"
-				: enabled ? "lnetx bpf status says what the kernel lacks"
-					  : "start lnetxd without --no-bpf",
-				"lnetxd forwards all messages itself, which is slower: %s",
-				lx_json_text(row, "reason"));
-	}
-	if (*lx_json_text(info, "resegments"))
-		lx_findings_add(&d->found, false, "fast path", "lnetx bpf status",
-				"it resegments packets with messages for several next hops, which "
-				"is slower "
-				"than to cut them: %s",
-				lx_json_text(info, "resegments"));
-	json_array_foreach (json_object_get(info, "hooks"), i, row) {
-		if (*lx_json_text(row, "reason"))
-			lx_findings_add(&d->found, false, lx_json_text(row, "interface"),
-					"mend that, or leave it to lnetxd",
-					"no program of %s here: %s", lx_json_text(row, "set"),
-					lx_json_text(row, "reason"));
-		check_removed(d, row);
-		check_dropped(d, row);
-	}
-	check_tables(d, info);
-	json_decref(info);
-}
-
 /* ---- what goes on now -------------------------------------------------------------- */
-
-/* Peers that are idle make room for others; those that are not keep them out. */
-static void check_peers_max(struct lx_doctor *d, const json_t *peers)
-{
-	const json_t *peer;
-	int64_t most = 0;
-	long long n = 0;
-	size_t i;
-
-	json_array_foreach ((json_t *)peers, i, peer)
-		n += json_array_size(json_object_get(peer, lx_ctl_peers.rows));
-	lx_request_tunable(d->session, "lnet", "peers_max", &most);
-	check_room(d, "peers", n, most,
-		   "lnetx peer show: are these all yours? lnetx tunable set lnet peers_max N");
-}
 
 static int64_t grown(const json_t *from, const json_t *to, const char *key)
 {
@@ -402,29 +141,48 @@ static json_t *counters_of(struct lx_doctor *d)
 	return lx_request_stats(d->session, LX_LEVEL_OWN, &map) ? NULL : map;
 }
 
+/* This node, or the next hop, did not do its part. For other reasons the sender is at fault. */
+static bool is_our_fault(const char *reason)
+{
+	static const char *const ours[] = { "no_memory", "no_route",	"peer_dead",
+					    "deadline",	 "send_failed", "not_taken" };
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		if (!strcmp(ours[i], reason))
+			return true;
+	}
+	return false;
+}
+
 /* Messages that are lost now; what was lost some time ago needs nobody. */
 static void check_counters(struct lx_doctor *d, const json_t *before, const json_t *after)
 {
 	const json_t *were = json_object_get(before, "drops"), *n;
+	struct lx_finding routes = { .problem = true,
+				     .rank = LX_FINDING_EFFECT,
+				     .about = "routes",
+				     .next = "lnetx route show; the log names the nets" },
+			  drops = { .rank = LX_FINDING_EFFECT,
+				    .about = "drops",
+				    .next = "lnetx -s stats show; lnetx(8) and the log say why" };
 	int64_t unsent = grown(before, after, "local_no_route_count");
 	const char *reason;
 
 	if (unsent)
-		lx_findings_add(
-			&d->found, true, "routes", "lnetx route show; the log names the nets",
-			"there was no route for %" PRId64 " messages in the last second", unsent);
+		lx_findings_put(&d->found, &routes,
+				"there was no route for %" PRId64 " messages in the last second",
+				unsent);
 	json_object_foreach (json_object_get(after, "drops"), reason, n) {
 		int64_t more = json_integer_value(n) - lx_json_int(were, reason);
 
+		drops.problem = is_our_fault(reason);
 		if (more)
-			lx_findings_add(&d->found, false, "drops",
-					"lnetx -s stats show; lnetx(8) and the log say why",
+			lx_findings_put(&d->found, &drops,
 					"%" PRId64 " messages were dropped in the last second: %s",
 					more, reason);
 	}
 }
 
-/* A node that never lost a message, and does not forward any, is not watched. */
 static bool has_lost(const json_t *counters)
 {
 	return lx_json_int(counters, "local_no_route_count") ||
@@ -432,9 +190,9 @@ static bool has_lost(const json_t *counters)
 }
 
 /* Times in logs, and of what was measured, do not fit together. */
-static void check_jump(struct lx_doctor *d, const json_t *status)
+static void check_jump(struct lx_doctor *d)
 {
-	json_int_t jump = lx_json_int(status, "clock_jump_s");
+	json_int_t jump = lx_json_int(d->status, "clock_jump_s");
 
 	if (jump >= CLOCK_JUMP_S || jump <= -CLOCK_JUMP_S)
 		lx_findings_add(&d->found, false, "clock",
@@ -444,27 +202,27 @@ static void check_jump(struct lx_doctor *d, const json_t *status)
 				jump > 0 ? "forward" : "back", jump > 0 ? jump : -jump);
 }
 
+/* Looks twice. A node that never lost a message, and does not forward any, is not watched. */
 static void watch(struct lx_doctor *d, bool router)
 {
-	json_t *status = row_of(d, LX_CTL_DAEMON), *counters = counters_of(d);
-	json_t *status_then, *counters_then;
-	int64_t ms = lx_clock_ms();
+	json_t *counters = counters_of(d), *counters_then, *status, *status_then;
+	int64_t ms;
 
-	check_jump(d, status);
-	check_refused(d, counters);
 	if (router || has_lost(counters)) {
+		status = lx_doctor_row(d, LX_CTL_DAEMON);
+		ms = lx_clock_ms();
 		usleep(WATCH_MS * 1000);
-		status_then = row_of(d, LX_CTL_DAEMON);
+		status_then = lx_doctor_row(d, LX_CTL_DAEMON);
 		ms = lx_clock_ms() - ms;
 		counters_then = counters_of(d);
 		if (router)
 			check_cpu(d, status, status_then, ms);
 		if (counters && counters_then)
 			check_counters(d, counters, counters_then);
+		json_decref(status);
 		json_decref(status_then);
 		json_decref(counters_then);
 	}
-	json_decref(status);
 	json_decref(counters);
 }
 
@@ -487,59 +245,114 @@ static int load(struct lx_doctor *d)
 
 static void check(struct lx_doctor *d)
 {
-	json_t *peers = list_of(d, LX_CTL_PEER);
 	bool router = is_router(d);
 
+	d->status = lx_doctor_row(d, LX_CTL_DAEMON);
+	lx_doctor_peers_load(d);
 	check_nis(d);
-	check_routes(d);
-	check_peers(d, peers);
-	check_recovery(d);
 	check_faults(d);
+	lx_doctor_peers(d);
 	if (router)
-		check_programs(d);
-	lx_doctor_host(d, peers, router);
-	check_lost(d);
-	check_peers_max(d, peers);
+		lx_doctor_fastpath(d);
+	lx_doctor_host(d, router);
+	check_jump(d);
 	watch(d, router);
-	json_decref(peers);
 }
 
-static void print(const struct lx_doctor *d)
+static void print(const json_t *findings, unsigned int problems)
 {
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach (d->found.list, i, one)
-		printf("%-7s  %s: %s\n         next: %s\n", lx_json_text(one, "level"),
+	json_array_foreach ((json_t *)findings, i, one) {
+		const char *since = lx_json_text(one, "since");
+
+		printf("%-7s  %s: %s%s%s%s\n         next: %s\n", lx_json_text(one, "level"),
 		       lx_json_text(one, "about"), lx_json_text(one, "reason"),
+		       *since ? " (since " : "", since, *since ? ")" : "",
 		       lx_json_text(one, "next"));
-	if (d->found.n_problems)
-		printf("not healthy: %u problem%s\n", d->found.n_problems,
-		       d->found.n_problems == 1 ? "" : "s");
+	}
+	if (problems)
+		printf("not healthy: %u problem%s\n", problems, problems == 1 ? "" : "s");
 	else
 		puts("healthy");
+}
+
+/* One line as monitoring plugins have it: what follows a "|" is for graphs. */
+static void print_line(const char *state, const char *text, const char *next, const char *tail)
+{
+	printf("LNETX %s - ", state);
+	for (const char *p = text; *p; p++)
+		putchar(*p == '|' ? '/' : *p == '\n' ? ' ' : *p);
+	printf("%s%s%s\n", *next ? "; next: " : "", next, tail);
+}
+
+static void print_nagios(const json_t *findings, unsigned int problems)
+{
+	unsigned int n = json_array_size(findings);
+	const json_t *first = json_array_get(findings, 0);
+	char text[1000], tail[120], more[60] = "";
+
+	snprintf(text, sizeof(text), "%s: %s", lx_json_text(first, "about"),
+		 lx_json_text(first, "reason"));
+	if (n > 1)
+		snprintf(more, sizeof(more), " (and %u more: lnetx doctor)", n - 1);
+	snprintf(tail, sizeof(tail), "%s | problems=%u advice=%u", more, problems, n - problems);
+	print_line(problems ? "CRITICAL"
+		   : n	    ? "WARNING"
+			    : "OK",
+		   n ? text : "healthy", lx_json_text(first, "next"), tail);
+}
+
+/* Without an answer nothing is known of the node. */
+static int fail_nagios(const struct lx_session *s)
+{
+	if (lx_lnetx_as_tree())
+		lx_lnetx_print("error", lx_lnetx_error(s->error, s->text));
+	else
+		print_line("UNKNOWN", s->text, "", "");
+	return NAGIOS_UNKNOWN;
 }
 
 static int doctor(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_doctor d LX_CLEANUP(fini) = { .session = s };
+	bool nagios = a->v[LX_ARG_NAGIOS];
 	int err = load(&d);
+	unsigned int problems;
+	json_t *findings;
+	size_t n;
 
 	if (err)
-		return err;
+		return nagios ? fail_nagios(s) : err;
 	check(&d);
 	s->text[0] = '\0'; /* of questions without an answer */
+	findings = lx_findings_sorted(&d.found, &problems);
+	n = json_array_size(findings);
 	if (lx_lnetx_as_tree())
-		lx_lnetx_print("doctor", json_pack("{sb, sO}", "healthy", !d.found.n_problems,
-						   "findings", d.found.list));
+		lx_lnetx_print("doctor",
+			       json_pack("{sb, sO}", "healthy", !problems, "findings", findings));
+	else if (nagios)
+		print_nagios(findings, problems);
 	else
-		print(&d);
-	return d.found.n_problems ? LX_EXIT_UNHEALTHY : 0;
+		print(findings, problems);
+	json_decref(findings);
+	if (nagios)
+		return problems ? NAGIOS_CRITICAL : n ? NAGIOS_WARNING : 0;
+	return problems ? LX_EXIT_UNHEALTHY : 0;
 }
 
 /* clang-format off */
+static const struct lx_keyword doctor_keywords[] = {
+	{ "nagios", LX_ARG_NAGIOS, NULL },
+	{ 0 }
+};
+
 const struct lx_command lx_doctor_commands[] = {
-	{ "doctor", doctor, .help = "problems of this node and machine, why, and what to do" },
+	{ "doctor", doctor, doctor_keywords,
+	  .help =
+	  "problems of this node and machine, why, and what to do; \"nagios\": one line and exit "
+	  "status 0 to 3, as monitoring plugins have it" },
 	{ 0 }
 };
 /* clang-format on */

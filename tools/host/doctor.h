@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The parts of "lnetx doctor": doctor.c asks lnetxd, doctor_host.c looks at Linux. */
+/*
+ * The parts of "lnetx doctor": doctor.c asks lnetxd about this node, doctor_peers.c about others,
+ * doctor_fastpath.c about its programs; doctor_host.c looks at Linux.
+ */
 #ifndef LX_TOOLS_DOCTOR_H
 #define LX_TOOLS_DOCTOR_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "../cli/session.h"
+#include "../cli/requests.h"
 #include "findings.h"
 #include "rtnl.h"
 
 #define LX_DOCTOR_REACH_MAX 4 /* nodes that are asked, which takes up to two seconds each */
+#define LX_DOCTOR_NAMED_MAX 8 /* peers that are named with a fault of one kind */
 
 /* A tcp NI, with the address and the interface that it has in Linux. */
 struct lx_doctor_ni {
@@ -19,7 +23,7 @@ struct lx_doctor_ni {
 };
 
 struct lx_doctor_host {
-	struct lx_rtnl_list rules;
+	struct lx_rtnl_list rules, routes;
 	struct lx_netif *addr; /* all of them */
 	size_t n_addrs;
 	struct lx_doctor_ni *ni;
@@ -30,16 +34,46 @@ struct lx_doctor {
 	struct lx_session *session;
 	struct lx_doctor_host host;
 	struct lx_findings found;
-	json_t *nets;
+	json_t *nets, *peers, *status; /* as lnetxd shows them; the last two may be NULL */
+	json_t *nodes; /* by NID and by address: the primary NID */
+	json_t *silent; /* nets on which nobody answers: an object, by name */
 	struct lx_nid lost[LX_DOCTOR_REACH_MAX]; /* nodes that LNet does not reach */
 	unsigned int n_lost;
+	unsigned int n_slow; /* peers whose messages lnetxd itself forwards */
 };
+
+/* What lnetxd has of an object. NULL: it does not say, so there is nothing to find. */
+static inline json_t *lx_doctor_list(struct lx_doctor *d, enum lx_ctl_object object)
+{
+	json_t *list;
+
+	return lx_request_show_all(d->session, object, LX_LEVEL_OWN, &list) ? NULL : list;
+}
+
+/* The same for an object of which there is one. */
+static inline json_t *lx_doctor_row(struct lx_doctor *d, enum lx_ctl_object object)
+{
+	json_t *row;
+
+	return lx_request_first(d->session, object, NULL, LX_LEVEL_OWN, &row) ? NULL : row;
+}
+
+/* Fills d->nodes. */
+void lx_doctor_peers_load(struct lx_doctor *d);
+/* The beginning of a finding about another node, by its NID or address. */
+struct lx_finding lx_doctor_about(const struct lx_doctor *d, enum lx_finding_rank rank,
+				  const char *about, const char *next);
+/* Looks for problems with others. */
+void lx_doctor_peers(struct lx_doctor *d);
+
+/* Looks for problems of a router's programs. */
+void lx_doctor_fastpath(struct lx_doctor *d);
 
 /* Reads what Linux has, of the NIs in d->nets. Returns 0 or -errno; lx_doctor_host_fini() frees. */
 int lx_doctor_host_load(struct lx_doctor *d);
 void lx_doctor_host_fini(struct lx_doctor_host *host);
 
-/* Looks for problems. @peers: as lnetxd shows them; @router: this node routes */
-void lx_doctor_host(struct lx_doctor *d, const json_t *peers, bool router);
+/* Looks for problems of this machine. @router: this node routes */
+void lx_doctor_host(struct lx_doctor *d, bool router);
 
 #endif

@@ -58,12 +58,26 @@ static const struct lx_doctor_ni *neighbour_of(const struct lx_doctor *d,
 	return NULL;
 }
 
-static bool has_rule(const struct lx_doctor *d, const struct lx_doctor_ni *ni)
+/* The rule for packets from an NI. NULL: none. */
+static const struct lx_rtnl_rule *rule_of(const struct lx_doctor *d, const struct lx_doctor_ni *ni)
 {
 	const struct lx_rtnl_rule *rule = d->host.rules.entry;
 
 	for (size_t i = 0; i < d->host.rules.n; i++) {
 		if (lx_addr_shares(&rule[i].src, &ni->netif.addr, rule[i].prefix_len))
+			return &rule[i];
+	}
+	return NULL;
+}
+
+/* Of the rule's own family: a table has one number for both. */
+static bool has_routes(const struct lx_doctor *d, const struct lx_rtnl_rule *rule)
+{
+	const struct lx_rtnl_route *route = d->host.routes.entry;
+
+	for (size_t i = 0; i < d->host.routes.n; i++) {
+		if (route[i].table == rule->table &&
+		    lx_rtnl_route_family(&route[i]) == rule->src.sa.sa_family)
 			return true;
 	}
 	return false;
@@ -72,17 +86,26 @@ static bool has_rule(const struct lx_doctor *d, const struct lx_doctor_ni *ni)
 static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 {
 	const struct lx_doctor_ni *other = neighbour_of(d, ni);
+	const struct lx_rtnl_rule *rule = rule_of(d, ni);
 	const char *name = ni->netif.name;
 
+	/* Linux goes on with the next rule, so that packets leave as if there were none. */
+	if (rule && !has_routes(d, rule))
+		lx_findings_add(
+			&d->found, other, ni->nid,
+			"lnetctl setup-mrrouting; and let the network manager leave routes of "
+			"others alone (systemd-networkd: ManageForeignRoutes=no)",
+			"a routing rule sends packets from it to table %u, which has no routes",
+			rule->table);
 	if (!other)
 		return;
-	if (!has_rule(d, ni))
+	if (!rule)
 		lx_findings_add(&d->found, true, ni->nid, "lnetctl setup-mrrouting",
 				"%s is on one subnet with %s (%s), and no routing rule says that "
 				"packets from it "
 				"leave by %s",
 				name, other->netif.name, other->nid, name);
-	if (!has_rule(d, ni) && ni->netif.addr.sa.sa_family == AF_INET &&
+	if ((!rule || !has_routes(d, rule)) && ni->netif.addr.sa.sa_family == AF_INET &&
 	    lx_netif_conf(name, "rp_filter") == 1)
 		lx_findings_add(
 			&d->found, true, ni->nid,
@@ -142,14 +165,13 @@ static bool is_neighbour(const struct lx_doctor *d, const union lx_addr *addr)
 	return shares;
 }
 
-static long long count_neighbours(const struct lx_doctor *d, const json_t *peers,
-				  sa_family_t family)
+static long long count_neighbours(const struct lx_doctor *d, sa_family_t family)
 {
 	const json_t *peer, *row;
 	long long n = 0;
 	size_t i, j;
 
-	json_array_foreach ((json_t *)peers, i, peer) {
+	json_array_foreach (d->peers, i, peer) {
 		json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), j, row) {
 			union lx_addr addr;
 
@@ -183,10 +205,10 @@ static void check_table(struct lx_doctor *d, const char *table, long long n)
 		most, key);
 }
 
-static void check_neighbours(struct lx_doctor *d, const json_t *peers)
+static void check_neighbours(struct lx_doctor *d)
 {
-	check_table(d, "ipv4", count_neighbours(d, peers, AF_INET));
-	check_table(d, "ipv6", count_neighbours(d, peers, AF_INET6));
+	check_table(d, "ipv4", count_neighbours(d, AF_INET));
+	check_table(d, "ipv6", count_neighbours(d, AF_INET6));
 }
 
 static void check_queues(struct lx_doctor *d, const struct lx_doctor_ni *ni)
@@ -240,17 +262,20 @@ int lx_doctor_host_load(struct lx_doctor *d)
 
 	if (!err)
 		err = lx_rtnl_rules(&h->rules);
+	if (!err)
+		err = lx_rtnl_routes(&h->routes);
 	return err ? err : list_nis(d);
 }
 
 void lx_doctor_host_fini(struct lx_doctor_host *h)
 {
 	free(h->rules.entry);
+	free(h->routes.entry);
 	free(h->addr);
 	free(h->ni);
 }
 
-void lx_doctor_host(struct lx_doctor *d, const json_t *peers, bool router)
+void lx_doctor_host(struct lx_doctor *d, bool router)
 {
 	for (size_t i = 0; i < d->host.n_nis; i++) {
 		const struct lx_doctor_ni *ni = &d->host.ni[i];
@@ -264,6 +289,6 @@ void lx_doctor_host(struct lx_doctor *d, const json_t *peers, bool router)
 	}
 	check_buffer(d, "tx_buffer_size", "net.core.wmem_max");
 	check_buffer(d, "rx_buffer_size", "net.core.rmem_max");
-	check_neighbours(d, peers);
+	check_neighbours(d);
 	check_clock(d);
 }

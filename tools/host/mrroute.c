@@ -19,6 +19,7 @@
 struct setup {
 	struct lx_session *session;
 	bool dry_run;
+	char by[LX_INSTANCE_TEXT]; /* "net add" of this lnetxd; "": setup-mrrouting */
 	struct lx_rtnl_list routes, rules;
 	struct lx_rtnl_list named; /* interface indexes: their tables a dry run would name */
 };
@@ -124,6 +125,24 @@ static int flush(struct setup *m, const struct lx_netif *netif)
 	}
 	err = lx_rtnl_flush_neighbours(netif->index);
 	return err ? explain(m, err, "ip neigh flush") : 0;
+}
+
+/* What lnetx has in one table. */
+static int remove_table(struct setup *m, unsigned int table)
+{
+	const struct lx_rtnl_route *route = m->routes.entry;
+	const struct lx_rtnl_rule *rule = m->rules.entry;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < m->rules.n; i++) {
+		if (rule[i].protocol == LX_MRROUTE_PROTOCOL && rule[i].table == table)
+			err = change_rule(m, false, &rule[i]);
+	}
+	for (size_t i = 0; !err && i < m->routes.n; i++) {
+		if (route[i].protocol == LX_MRROUTE_PROTOCOL && route[i].table == table)
+			err = change_route(m, false, &route[i]);
+	}
+	return err;
 }
 
 /* Removes our rules: all, or those whose address is gone; and with all, our routes. */
@@ -236,17 +255,37 @@ static int want_rule(struct setup *m, const struct lx_netif *ni, unsigned int ta
 	return err ? err : lx_rtnl_list_add(&m->rules, &rule, sizeof(rule));
 }
 
+static int explain_names(const struct setup *m, int err, const char *name)
+{
+	return lx_session_fail(m->session, err, "cannot name a routing table \"%s\" in %s: %s",
+			       name, lx_rttable_path(), strerror(-err));
+}
+
+/* Notes who has set the table up; what setup-mrrouting has looked at stays. */
+static int mark(struct setup *m, const struct lx_netif *ni, unsigned int table, bool named,
+		bool changed)
+{
+	struct lx_rttable_mark mark = { .number = table, .named = named };
+	int err = 0;
+
+	snprintf(mark.name, sizeof(mark.name), "%s", ni->name);
+	snprintf(mark.by, sizeof(mark.by), "%s", m->by);
+	if (!m->dry_run && (changed || !*m->by))
+		err = lx_rttable_mark(&mark, *m->by ? LX_RTTABLE_ADDED : LX_RTTABLE_KEPT);
+	return err ? explain_names(m, err, ni->name) : 0;
+}
+
 /* The table of an interface, which gets a number the first time. */
-static int table_of(struct setup *m, const struct lx_netif *ni, unsigned int *ret_table)
+static int table_of(struct setup *m, const struct lx_netif *ni, unsigned int *ret_table,
+		    bool *ret_named)
 {
 	int r = lx_rttable_number(ni->name, !m->dry_run, ret_table);
 	const unsigned int *named = m->named.entry;
 	size_t i = 0;
 
 	if (r < 0)
-		return lx_session_fail(m->session, r,
-				       "cannot name a routing table \"%s\" in %s: %s", ni->name,
-				       lx_rttable_path(), strerror(-r));
+		return explain_names(m, r, ni->name);
+	*ret_named = r;
 	if (!r || !m->dry_run)
 		return 0;
 	while (i < m->named.n && named[i] != ni->index)
@@ -274,8 +313,8 @@ static int setup_addr(struct setup *m, const struct lx_netif *ni)
 					.prefix_len = ni->prefix_len,
 					.ifindex = ni->index,
 					.protocol = LX_MRROUTE_PROTOCOL };
-	bool changed = false;
-	int err = table_of(m, ni, &subnet.table);
+	bool changed = false, named;
+	int err = table_of(m, ni, &subnet.table, &named);
 
 	if (err)
 		return err;
@@ -288,7 +327,7 @@ static int setup_addr(struct setup *m, const struct lx_netif *ni)
 		err = want_rule(m, ni, subnet.table, &changed);
 	if (!err && changed)
 		err = flush(m, ni);
-	return err;
+	return err ? err : mark(m, ni, subnet.table, named, changed);
 }
 
 /*
@@ -332,34 +371,143 @@ int lx_mrroute_check_netns(struct lx_session *s)
 		return 0;
 	return lx_session_fail(
 		s, -EXDEV,
-		"lnetxd is in network namespace %s, this command in %s; run it there "
+		"lnetxd is in %s, this command in %s; run it there "
 		"(ip netns exec, nsenter)",
 		lx_netns_name(theirs, there, sizeof(there)),
 		lx_netns_name(own, here, sizeof(here)));
 }
 
+/* True if one is on this interface, or on one of its other names ("eth0:1"). */
+static bool has_ni_on(const json_t *nets, const char *ifname)
+{
+	struct lx_netif netif;
+	const json_t *net, *ni;
+	size_t i, j;
+
+	json_array_foreach ((json_t *)nets, i, net) {
+		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
+			if (!lx_device_of(lx_json_text(ni, "nid"), &netif) &&
+			    !strcmp(netif.name, ifname))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The tables that "net add" has set up, for a node that has these NIs now. */
+static int remove_added(struct setup *m, const json_t *nets, bool all)
+{
+	struct lx_rtnl_list marks = { 0 };
+	int err = lx_rttable_marks(&marks);
+	struct lx_rttable_mark *mark LX_AUTO_FREE = marks.entry;
+
+	for (size_t i = 0; !err && i < marks.n; i++) {
+		if (!all && (strcmp(mark[i].by, m->by) || has_ni_on(nets, mark[i].name)))
+			continue;
+		err = remove_table(m, mark[i].number);
+		if (!err && !m->dry_run)
+			err = lx_rttable_mark(&mark[i], LX_RTTABLE_GONE);
+	}
+	return err;
+}
+
+static bool has_marks(const struct setup *m)
+{
+	struct lx_rtnl_list marks = { 0 };
+	bool has = false;
+
+	lx_rttable_marks(&marks);
+	for (size_t i = 0; i < marks.n; i++)
+		has |= !strcmp(((struct lx_rttable_mark *)marks.entry)[i].by, m->by);
+	free(marks.entry);
+	return has;
+}
+
+static int setup(struct setup *m)
+{
+	json_t *nets = NULL;
+	int64_t skipped = 0;
+	int err = lx_request_tunable(m->session, "tcp", "skip_mr_route_setup", &skipped);
+
+	if (err || skipped)
+		return err;
+	err = lx_request_show_all(m->session, LX_CTL_NET, 0, &nets);
+	if (!err)
+		err = lx_mrroute_check_netns(m->session);
+	if (!err)
+		err = load(m);
+	if (!err)
+		err = remove_ours(m, false);
+	if (!err && *m->by)
+		err = remove_added(m, nets, false);
+	if (!err)
+		err = setup_nets(m, nets);
+	json_decref(nets);
+	return err;
+}
+
 int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a)
 {
 	struct setup m LX_CLEANUP(fini) = { .session = s, .dry_run = a->v[LX_ARG_DRY_RUN] };
-	json_t *nets = NULL;
-	int64_t skipped = 0;
-	int err = 0;
+	int err;
 
-	if (!a->v[LX_ARG_UNDO])
-		err = lx_request_tunable(s, "tcp", "skip_mr_route_setup", &skipped);
-	if (err || skipped)
-		return err;
-	if (!a->v[LX_ARG_UNDO])
-		err = lx_request_show(s, LX_CTL_NET, &(struct lx_args){ 0 }, 0, &nets);
-	if (!err)
-		err = lx_mrroute_check_netns(s);
+	if (!a->v[LX_ARG_UNDO] && !a->v[LX_ARG_UNDO_ADDED])
+		return setup(&m);
+	err = lx_mrroute_check_netns(s);
 	if (!err)
 		err = load(&m);
 	if (!err)
-		err = remove_ours(&m, a->v[LX_ARG_UNDO]);
+		err = a->v[LX_ARG_UNDO] ? remove_ours(&m, true) : remove_added(&m, NULL, true);
+	return err;
+}
+
+int lx_mrroute_add(struct lx_session *s)
+{
+	struct setup m LX_CLEANUP(fini) = { .session = s };
+
+	/* It has just answered. */
+	lx_ctl_instance(s->instance, m.by, sizeof(m.by));
+	return setup(&m);
+}
+
+/* Interfaces have no NI any more. Those NIs are gone, with or without their Linux routes. */
+static void follow(struct lx_session *s, bool down)
+{
+	struct setup m LX_CLEANUP(fini) = { .session = s };
+	json_t *nets = NULL;
+	int err;
+
+	lx_ctl_instance(s->instance, m.by, sizeof(m.by));
+	if (!has_marks(&m) || lx_mrroute_check_netns(s))
+		return;
+	err = down ? 0 : lx_request_show_all(s, LX_CTL_NET, 0, &nets);
 	if (!err)
-		err = setup_nets(&m, nets);
+		err = load(&m);
+	if (!err)
+		err = remove_added(&m, nets, false);
 	json_decref(nets);
+	if (err)
+		fprintf(stderr,
+			"Linux routes that \"net add\" made stay: %s; \"lnetctl "
+			"setup-mrrouting --undo-added\" removes them\n",
+			s->text);
+}
+
+int lx_mrroute_net_del(struct lx_session *s, const struct lx_args *a)
+{
+	int err = lx_request_net_del(s, a);
+
+	if (!err)
+		follow(s, false);
+	return err;
+}
+
+int lx_mrroute_down(struct lx_session *s, const struct lx_args *a)
+{
+	int err = lx_request_down(s, a);
+
+	if (!err)
+		follow(s, true);
 	return err;
 }
 
@@ -367,6 +515,8 @@ int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a)
 static const struct lx_option setup_options[] = {
 	{ "dry-run", 0, LX_OPTION_FLAG, LX_ARG_DRY_RUN, "print what would be done, as commands" },
 	{ "undo", 0, LX_OPTION_FLAG, LX_ARG_UNDO, "remove these routes and rules" },
+	{ "undo-added", 0, LX_OPTION_FLAG, LX_ARG_UNDO_ADDED,
+	  "remove those that only \"net add\" made" },
 	{ 0 }
 };
 

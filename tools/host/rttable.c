@@ -88,12 +88,14 @@ static void make_directories(const char *path)
 	}
 }
 
-/* Everybody who may read the file can lock it, for ever. */
+/* Everybody who may read the file can lock it, for ever. -ESTALE: somebody has removed it. */
 static int lock(int fd)
 {
+	struct stat st;
+
 	for (int i = 0; i < 20; i++) {
 		if (!flock(fd, LOCK_EX | LOCK_NB))
-			return 0;
+			return !fstat(fd, &st) && st.st_nlink ? 0 : -ESTALE;
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return -errno;
 		usleep(100000);
@@ -122,4 +124,87 @@ int lx_rttable_number(const char *name, bool create, unsigned int *ret_number)
 	if (search_all(name, ret_number))
 		return 0;
 	return dprintf(fd, "%u %s\n", *ret_number, name) < 0 ? -errno : 1;
+}
+
+/* ---- marks ------------------------------------------------------------------------- */
+
+static bool parse_mark(const char *line, struct lx_rttable_mark *ret_mark)
+{
+	ret_mark->named = *line != '#';
+	return sscanf(line + !ret_mark->named, " %u %15s # net add %63s", &ret_mark->number,
+		      ret_mark->name, ret_mark->by) == 3;
+}
+
+int lx_rttable_marks(struct lx_rtnl_list *list)
+{
+	FILE *f = fopen(lx_rttable_path(), "re");
+	struct lx_rttable_mark mark;
+	char line[256];
+	int err = 0;
+
+	while (f && !err && fgets(line, sizeof(line), f)) {
+		if (parse_mark(line, &mark))
+			err = lx_rtnl_list_add(list, &mark, sizeof(mark));
+	}
+	if (f)
+		fclose(f);
+	return err;
+}
+
+/* Copies the lines that stay, and the one that takes the place of the table's. */
+static void write_lines(FILE *from, FILE *to, const struct lx_rttable_mark *mark,
+			enum lx_rttable_change change)
+{
+	struct lx_rttable_mark was, now = *mark;
+	char line[256], plain[64];
+
+	snprintf(plain, sizeof(plain), "%u %s\n", mark->number, mark->name);
+	while (fgets(line, sizeof(line), from)) {
+		if (parse_mark(line, &was) && was.number == mark->number &&
+		    !strcmp(was.name, mark->name)) {
+			now.named = was.named;
+			if (change == LX_RTTABLE_ADDED && strcmp(was.by, mark->by))
+				change = LX_RTTABLE_KEPT;
+		} else if (!mark->named || strcmp(line, plain)) {
+			fputs(line, to);
+		}
+	}
+	if (change == LX_RTTABLE_ADDED)
+		fprintf(to, "%s%u %s # net add %s\n", now.named ? "" : "# ", now.number, now.name,
+			now.by);
+	else if (change == LX_RTTABLE_KEPT && now.named)
+		fputs(plain, to);
+}
+
+int lx_rttable_mark(const struct lx_rttable_mark *mark, enum lx_rttable_change change)
+{
+	const char *path = lx_rttable_path();
+	int create = change == LX_RTTABLE_ADDED ? O_CREAT : 0;
+	char *text LX_AUTO_FREE = NULL;
+	int fd LX_AUTO_CLOSE = -1;
+	FILE *from, *to;
+	size_t len;
+	int err;
+
+	if (create)
+		make_directories(path);
+	fd = open(path, O_RDWR | create | O_CLOEXEC, 0644);
+	err = fd < 0 ? -errno : lock(fd);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	from = fopen(path, "re");
+	to = open_memstream(&text, &len);
+	if (from && to)
+		write_lines(from, to, mark, change);
+	else
+		err = -errno;
+	if (from)
+		fclose(from);
+	if (to && fclose(to))
+		err = -ENOMEM;
+	if (!err && !len && !unlink(path))
+		return 0;
+	if (!err && (pwrite(fd, text, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)len)))
+		err = -errno;
+	return err;
 }

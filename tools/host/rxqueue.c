@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "../../user/base/line.h"
+#include "../../user/io/netif.h"
 #include "rxqueue.h"
 
 #define CLASS_NET "/sys/class/net/"
-#define DEPTH_MAX 4 /* a VLAN on a bond on cards, and one more */
 #define GROUP_BITS 32
 
 static bool is_zero(const char *file)
@@ -34,27 +34,21 @@ static bool has_one_queue(const char *ifname, char *ret_file, size_t size)
 	return one;
 }
 
-static bool lone(const char *ifname, int depth, char *ret_ifname, char *ret_file, size_t size)
-{
-	char pattern[96];
-	bool found = false;
-	glob_t g;
+struct file {
+	char *name;
+	size_t size;
+};
 
-	snprintf(pattern, sizeof(pattern), CLASS_NET "%s/lower_*", ifname);
-	if (glob(pattern, 0, NULL, &g)) {
-		snprintf(ret_ifname, IFNAMSIZ, "%s", ifname);
-		return has_one_queue(ifname, ret_file, size) && is_zero(ret_file);
-	}
-	for (size_t i = 0; i < g.gl_pathc && !found && depth < DEPTH_MAX; i++)
-		found = lone(strrchr(g.gl_pathv[i], '/') + strlen("/lower_"), depth + 1, ret_ifname,
-			     ret_file, size);
-	globfree(&g);
-	return found;
+static bool is_lone(const char *ifname, void *arg)
+{
+	struct file *file = arg;
+
+	return has_one_queue(ifname, file->name, file->size) && is_zero(file->name);
 }
 
 bool lx_rxqueue_lone(const char *ifname, char *ret_ifname, char *ret_file, size_t size)
 {
-	return lone(ifname, 0, ret_ifname, ret_file, size);
+	return lx_netif_find_card(ifname, is_lone, &(struct file){ ret_file, size }, ret_ifname);
 }
 
 const char *lx_rxqueue_mask(unsigned int n_cpus, char *buf, size_t size)

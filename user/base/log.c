@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <lnetx/lnetx.h>
 
@@ -34,6 +35,7 @@ void lx_set_log(void (*fn)(int level, const char *line, void *arg), void *arg)
 	pthread_mutex_lock(&sink.lock);
 	sink.fn = fn;
 	sink.arg = arg;
+	memset(sink.of, 0, sizeof(sink.of)); /* a new one has missed nothing */
 	pthread_mutex_unlock(&sink.lock);
 }
 

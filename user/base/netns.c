@@ -64,13 +64,13 @@ const char *lx_netns_name(unsigned long inode, char *buf, size_t size)
 	while (dir && !found && (entry = readdir(dir))) {
 		found = is_named(inode, entry->d_name);
 		if (found)
-			snprintf(buf, size, "%s", entry->d_name);
+			snprintf(buf, size, "network namespace %s", entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
 	if (!found && inode_of("/proc/1/ns/net") == inode)
-		snprintf(buf, size, "the machine's");
+		snprintf(buf, size, "the machine's network namespace");
 	else if (!found)
-		snprintf(buf, size, "net:[%lu]", inode);
+		snprintf(buf, size, "network namespace net:[%lu]", inode);
 	return buf;
 }

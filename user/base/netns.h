@@ -12,7 +12,10 @@ unsigned long lx_netns_of_socket(int fd);
 /* That of the process at the other end of a unix socket; its own user, or root, may ask. */
 unsigned long lx_netns_of_peer(int fd);
 
-/* "blue" of "ip netns", "the machine's", or else "net:[4026531840]". Returns @buf. */
+/*
+ * "network namespace blue" (of "ip netns"), "the machine's network namespace", or else
+ * "network namespace net:[4026531840]". Returns @buf.
+ */
 const char *lx_netns_name(unsigned long inode, char *buf, size_t size);
 
 #endif

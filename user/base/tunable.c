@@ -54,6 +54,10 @@ int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
 	bool hex;
 	int err;
 
+	if (!strcmp(text, "default")) {
+		store(t, values, t->def);
+		return 0;
+	}
 	for (int i = 0; t->names && t->names[i]; i++) {
 		if (!strcmp(t->names[i], text)) {
 			store(t, values, t->min + i);

@@ -44,6 +44,7 @@ struct lx_bpf_set {
 	char dir[LX_BPF_PATH]; /* of its pins; "": none */
 	char reason[LX_BPF_TEXT];
 	const char *otherwise; /* of its lx_bpf_want */
+	const struct bpf_program *hold; /* the same; NULL: none */
 	struct lx_removals pins_removed;
 	struct lx_list hooks;
 };
@@ -374,6 +375,8 @@ static int load_or_clean(struct lx_bpf_set *set, const struct lx_bpf_want *want,
 		return err;
 	}
 	set->loaded = true;
+	if (want->hold)
+		set->hold = bpf_object__find_program_by_name(*set->skeleton->obj, want->hold);
 	if (set->dir[0]) {
 		adopt_hooks(set);
 		pin_programs(set);
@@ -494,47 +497,138 @@ static bool is_attached(const struct lx_hook *h)
 	return h->program && strcmp(h->mode, "none");
 }
 
-/* Says what happens next about a removed object, in LX_BPF_TEXT bytes. */
-static void explain_removal(const struct lx_bpf_set *set, const struct lx_removals *r, char *text)
+/* It sees all packets. */
+static bool is_in_place(const struct lx_hook *h)
 {
-	if (r->n >= LX_REMOVALS_MAX)
-		snprintf(text, LX_BPF_TEXT,
-			 "another program or an admin removed it %u times; %s; find out who did "
-			 "(bpftool net, tc monitor), then: lnetx bpf on",
-			 r->n, set->otherwise);
-	else
-		snprintf(text, LX_BPF_TEXT,
-			 "another program or an admin removed it, %u of %u times; it is put back%s",
-			 r->n, LX_REMOVALS_MAX, r->n > 1 ? " in some seconds" : "");
+	return is_attached(h) && !h->behind;
 }
 
-/* @hook: "" for an interface itself; @text: of LX_BPF_TEXT bytes, why it is missing */
+/* Tells that a set is of no use, as others do not let a program be in its place. */
+static void give_up(struct lx_bpf_set *set, const char *ifname, const char *hook, const char *text)
+{
+	snprintf(set->reason, sizeof(set->reason), "%.16s %.8s: %.210s", ifname, hook, text);
+}
+
+/*
+ * Counts what others did to an object, and says what happens next about it.
+ * @hook: "" for an interface itself; @what: what they did; @text: of LX_BPF_TEXT bytes
+ */
 static void note_removal(struct lx_bpf_set *set, struct lx_removals *r, const char *ifname,
-			 const char *hook, char *text)
+			 const char *hook, const char *what, char *text)
 {
 	lx_removal_note(r, lx_clock_ns(CLOCK_MONOTONIC));
 	set->bpf->n_removed++;
-	explain_removal(set, r, text);
+	if (r->n >= LX_REMOVALS_MAX)
+		snprintf(text, LX_BPF_TEXT,
+			 "%.110s %u times; %s; find out who did (bpftool net, tc monitor), then: "
+			 "lnetx bpf on",
+			 what, r->n, set->otherwise);
+	else
+		snprintf(text, LX_BPF_TEXT, "%.110s, %u of %u times; it is put back%s", what, r->n,
+			 LX_REMOVALS_MAX, r->n > 1 ? " in some seconds" : "");
 	lx_warn("bpf=%s interface=%s%s%s removed=%u reason=\"%s\"", set->name, ifname,
 		*hook ? " hook=" : "", hook, r->n, text);
 	if (r->n >= LX_REMOVALS_MAX)
-		snprintf(set->reason, sizeof(set->reason), "%.16s %.8s: %.210s", ifname, hook,
-			 text);
+		give_up(set, ifname, hook, text);
 }
 
-static void note_removed(struct lx_bpf_set *set, struct lx_hook *h)
-{
-	lx_hook_removed(h);
-	note_removal(set, &h->removals, h->ifname, lx_hook_kind_name(h->kind), h->reason);
-}
+static const char removed[] = "another program or an admin removed it";
 
 void lx_bpf_removed(struct lx_bpf_set *set, struct lx_removals *removals, const char *ifname)
 {
 	char text[LX_BPF_TEXT];
 
 	pthread_mutex_lock(&set->bpf->lock);
-	note_removal(set, removals, ifname, "", text);
+	note_removal(set, removals, ifname, "", removed, text);
 	pthread_mutex_unlock(&set->bpf->lock);
+}
+
+/* The kernel may not tell us the name of our own programs. */
+static bool is_ours(const struct lx_bpf *bpf, uint32_t prog_id)
+{
+	const struct lx_bpf_set *set;
+	const struct lx_hook *h;
+
+	lx_list_for_each (set, &bpf->sets, link) {
+		lx_list_for_each (h, &set->hooks, link) {
+			if (prog_id && h->prog_id == prog_id)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whether one of these programs is not lnetx's, and which one. */
+static bool has_stranger(const struct lx_bpf *bpf, const struct lx_chain *chain, char *ret_text)
+{
+	for (unsigned int i = 0; i < chain->n; i++) {
+		if (!is_ours(bpf, chain->program[i].id) &&
+		    !lx_chain_describe(&chain->program[i], ret_text, LX_BPF_TEXT))
+			return true;
+	}
+	return false;
+}
+
+/* What others have done to an attachment since the last time. True: there is news. */
+static bool look_at_hook(struct lx_bpf_set *set, struct lx_hook *h)
+{
+	char stranger[LX_BPF_TEXT], what[LX_BPF_TEXT];
+	bool held, behind = h->behind;
+	struct lx_chain front;
+
+	if (!is_attached(h))
+		return false;
+	held = lx_hook_look(h, &front);
+	h->behind = held && has_stranger(set->bpf, &front, stranger);
+	if (held && h->behind == behind)
+		return false;
+	if (!held) {
+		lx_hook_removed(h);
+		strcpy(what, removed);
+	} else if (h->behind) {
+		strcpy(h->front, stranger);
+		snprintf(what, sizeof(what), "%.80s was put in front of it", stranger);
+	} else {
+		h->reason[0] = set->reason[0] = '\0';
+		return true;
+	}
+	note_removal(set, &h->removals, h->ifname, lx_hook_kind_name(h->kind), what, h->reason);
+	return true;
+}
+
+/* Attaches it, or moves it. */
+static int put(struct lx_bpf_set *set, const struct bpf_program *program, struct lx_hook *h)
+{
+	int err;
+
+	if (!h->behind)
+		return lx_hook_attach(h, bpf_program__fd(program), set->dir);
+	err = lx_hook_advance(h, bpf_program__fd(program),
+			      set->hold ? bpf_program__fd(set->hold) : -1, set->dir);
+	if (err)
+		snprintf(h->reason, sizeof(h->reason),
+			 "%.110s is in front of it, where it cannot be put itself: %s", h->front,
+			 strerror(-err));
+	h->behind = err && strcmp(h->mode, "none");
+	return err;
+}
+
+/* A program came to the front of a hook: one that has to be in front of ours goes there again. */
+static void keep_order(struct lx_bpf *bpf, const struct lx_hook *moved)
+{
+	const struct bpf_program *program;
+	struct lx_bpf_set *set;
+	struct lx_hook *h;
+
+	lx_list_for_each (set, &bpf->sets, link) {
+		lx_list_for_each (h, &set->hooks, link) {
+			if (h == moved || !(h->flags & LX_BPF_FIRST) || !is_in_place(h) ||
+			    h->kind != moved->kind || h->ifindex != moved->ifindex)
+				continue;
+			program = bpf_object__find_program_by_name(*set->skeleton->obj, h->program);
+			lx_hook_advance(h, bpf_program__fd(program), -1, set->dir);
+		}
+	}
 }
 
 static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *program,
@@ -547,30 +641,34 @@ static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *progr
 
 	if (!set->loaded)
 		return -EOPNOTSUPP;
-	if (h && is_attached(h)) {
+	if (h)
+		look_at_hook(set, h);
+	if (h && is_in_place(h)) {
 		h->reason[0] = '\0';
-		if (lx_hook_holds(h))
-			return 0;
-		note_removed(set, h);
+		return 0;
 	}
 	if (!lx_netif_index(ifname))
 		return -ENODEV;
 	err = h ? lx_removal_may_return(&h->removals, lx_clock_ns(CLOCK_MONOTONIC))
 		: hook_new(set, ifname, kind, &h);
+	if (err == -ECANCELED)
+		give_up(set, ifname, lx_hook_kind_name(kind), h->reason);
 	if (err)
 		return err;
 	told = h->reason[0] && !h->removals.n;
 	h->program = name;
 	h->flags = flags;
-	err = lx_hook_attach(h, bpf_program__fd(program), set->dir);
-	if (!err)
+	err = put(set, program, h);
+	if (!err) {
 		lx_info("bpf=%s interface=%s hook=%s mode=%s action=attached", set->name, ifname,
 			lx_hook_kind_name(kind), h->mode);
-	else if (flags & LX_BPF_TRY)
+		keep_order(set->bpf, h);
+	} else if (flags & LX_BPF_TRY) {
 		hook_free(h);
-	else if (!told)
+	} else if (!told) {
 		lx_warn("bpf=%s interface=%s hook=%s reason=\"%s\" action=\"runs without it\"",
 			set->name, ifname, lx_hook_kind_name(kind), h->reason);
+	}
 	return err;
 }
 
@@ -697,14 +795,6 @@ static void look_at_pins(struct lx_bpf_set *set)
 		lx_hook_pin(h, set->dir);
 }
 
-/* True if it can be put back now. */
-static bool look_at_hook(struct lx_bpf_set *set, struct lx_hook *h)
-{
-	if (is_attached(h) && !lx_hook_holds(h))
-		note_removed(set, h);
-	return !is_attached(h) && lx_removal_due(&h->removals, lx_clock_ns(CLOCK_MONOTONIC));
-}
-
 bool lx_bpf_look(struct lx_bpf *bpf)
 {
 	struct lx_bpf_set *set;
@@ -717,8 +807,11 @@ bool lx_bpf_look(struct lx_bpf *bpf)
 			continue;
 		due |= refresh(set);
 		look_at_pins(set);
-		lx_list_for_each (h, &set->hooks, link)
+		lx_list_for_each (h, &set->hooks, link) {
 			due |= look_at_hook(set, h);
+			due |= !is_in_place(h) &&
+			       lx_removal_due(&h->removals, lx_clock_ns(CLOCK_MONOTONIC));
+		}
 	}
 	pthread_mutex_unlock(&bpf->lock);
 	return due;
@@ -814,8 +907,9 @@ static void add_hooks(struct lx_bpf_info *info, const struct lx_bpf_set *set)
 		};
 		strcpy(to->ifname, h->ifname);
 		strcpy(to->reason, h->reason);
+		strcpy(to->front, h->front);
 		info->n_hooks++;
-		info->n_missing += !is_attached(h);
+		info->n_missing += !is_in_place(h);
 	}
 }
 

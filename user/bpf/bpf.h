@@ -59,6 +59,7 @@ struct lx_bpf_want {
 	bool keep;     /* useful to the next daemon; otherwise removed before loading */
 	struct lx_abi abi; /* magic, version and sizes must be equal to be taken over */
 	const char *otherwise; /* what happens if it is not loaded, for the log */
+	const char *hold; /* its program for lx_hook_advance(); NULL: none is needed */
 	/*
 	 * Opens the skeleton, with maps configured; it outlives the set. Not called if the set
 	 * cannot be loaded anyway. NULL: failed, errno is set.
@@ -92,10 +93,11 @@ bool lx_bpf_taken_over(const struct lx_bpf_set *set);
 /**
  * lx_bpf_attach - attach a program of the set to an interface
  * @flags: LX_BPF_NATIVE, ...
- * Idempotent: does nothing if it is attached already; an attachment of an earlier daemon
- * gets the new program, without a gap. Returns 0, -ENODEV, -EBUSY another
- * program is there, -EAGAIN others removed it, try again after lx_bpf_look() is true, -ECANCELED
- * they did so too often (removal.h), -ENOMEM, or another -errno; the reason is in lx_bpf_info().
+ * Idempotent: does nothing if it is attached already, in front of all others; an attachment of an
+ * earlier daemon gets the new program, without a gap. Returns 0, -ENODEV, -EBUSY another
+ * program is there, -EAGAIN others removed it or put theirs in front, try again after lx_bpf_look()
+ * is true, -ECANCELED they did so too often (removal.h), -ENOMEM, or another -errno; the reason is
+ * in lx_bpf_info().
  */
 int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
 		  enum lx_bpf_hook_kind kind, unsigned int flags);
@@ -117,10 +119,10 @@ void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const struct lx_hook *
 		   void *arg);
 
 /**
- * lx_bpf_look - look whether others removed attachments or pins
- * Says so in the log, and pins again. True: attachments are missing, and may be put back now, or an
- * interface has a new name: attach again. Takes some microseconds for each attachment; call it
- * about twice a second.
+ * lx_bpf_look - look whether others removed attachments or pins, or put programs in front
+ * Says so in the log, and pins again. True: attach again, as that has changed something, or may
+ * now, or an interface has a new name. Takes some microseconds for each attachment; call it about
+ * twice a second.
  */
 bool lx_bpf_look(struct lx_bpf *bpf);
 

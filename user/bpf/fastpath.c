@@ -2,6 +2,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../io/netif.h"
+#include "../io/netlink.h"
 #include "bpf.h"
 #include "fastpath.h"
 #include "iface.h"
@@ -25,6 +27,13 @@
 /* Why packets are not cut, after a part had wrong headers. */
 #define UNTRUE "this kernel does not note anew where the headers of a part are"
 
+/* An interface that has, or should have, the programs. */
+struct place {
+	unsigned int ifindex;  /* 0: none */
+	unsigned int attached; /* the same, or 0; written by one thread, read by others */
+	bool has_lro;	       /* when it was last judged */
+};
+
 struct lx_fastpath {
 	struct lx_bpf *bpf;
 	struct fastpath_bpf *skeleton;
@@ -32,20 +41,21 @@ struct lx_fastpath {
 	bool loaded;
 	struct lx_table table[LX_FASTPATH_TABLES];
 	uint32_t n_flows, n_dests; /* added and not removed */
-	uint64_t stores, stored_bytes; /* counters */
+	uint64_t stores, stored_bytes, stuck; /* counters */
 	struct ring_buffer *ring;
 	const struct lx_fastpath_ops *ops; /* while dispatching */
 	void *arg;
-	int raw4, raw6; /* sockets for poking; -1 */
 	struct lx_settings *settings; /* the map */
 	struct lx_removals pair_removed; /* the interfaces of resegment.h */
 	bool pair_missing;
 	bool has_ipsec; /* when interfaces were last attached */
+	struct mnl_socket *links; /* tells of interfaces that change; NULL: they may at any time */
+	bool links_changed; /* since LRO was found to be as it was last judged */
 	char no_cuts[LX_BPF_TEXT]; /* why GSO packets are resegmented, not cut; "": they are cut */
 	struct perf_buffer *trace; /* NULL: no trace is on */
 	void (*trace_fn)(const struct lx_trace *t, uint64_t lost, void *arg); /* while reading */
 	void *trace_arg;
-	unsigned int ifindex[INTERFACES]; /* attached; written by one thread, read by others */
+	struct place place[INTERFACES];
 };
 
 /* Why packets are not cut, "" if they are. */
@@ -147,6 +157,9 @@ void lx_fastpath_info(struct lx_fastpath *f, unsigned int streams_max, struct lx
 	snprintf(info->resegments, sizeof(info->resegments), "%s", why_no_cuts(f));
 	info->stores = __atomic_load_n(&f->stores, __ATOMIC_RELAXED);
 	info->stored_bytes = __atomic_load_n(&f->stored_bytes, __ATOMIC_RELAXED);
+	info->stuck = __atomic_load_n(&f->stuck, __ATOMIC_RELAXED);
+	if (f->settings)
+		info->unpassed = __atomic_load_n(&f->settings->unpassed, __ATOMIC_RELAXED);
 	for (int i = 0; i < LX_FASTPATH_TABLES; i++) {
 		const struct lx_table *t = &f->table[i];
 
@@ -172,6 +185,11 @@ void lx_fastpath_count_stored(struct lx_fastpath *f, unsigned int lanes, uint64_
 {
 	__atomic_fetch_add(&f->stores, lanes, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&f->stored_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+void lx_fastpath_count_stuck(struct lx_fastpath *f)
+{
+	__atomic_fetch_add(&f->stuck, 1, __ATOMIC_RELAXED);
 }
 
 struct lx_stream *lx_fastpath_stream(struct lx_fastpath *f, unsigned int index)
@@ -291,9 +309,40 @@ static bool pair_holds(const struct lx_fastpath *f)
 	       lx_resegment_holds(lx_bpf_instance(f->bpf));
 }
 
-bool lx_fastpath_look(const struct lx_fastpath *f)
+static bool has_lro(const struct place *place)
 {
-	return lx_iface_has_ipsec() != f->has_ipsec ||
+	char ifname[IFNAMSIZ], card[IFNAMSIZ];
+
+	return place->ifindex && !lx_netif_name(place->ifindex, ifname) &&
+	       lx_netif_has_lro(ifname, card);
+}
+
+static bool lro_changed(const struct lx_fastpath *f)
+{
+	bool changed = false;
+
+	for (unsigned int i = 0; i < INTERFACES; i++)
+		changed |= has_lro(&f->place[i]) != f->place[i].has_lro;
+	return changed;
+}
+
+/* Asking each interface costs more than the rest of a look. ENOBUFS: messages were lost. */
+static bool links_changed(const struct lx_fastpath *f)
+{
+	bool changed = !f->links;
+	char buf[8192];
+
+	while (f->links &&
+	       (mnl_socket_recvfrom(f->links, buf, sizeof(buf)) > 0 || errno == ENOBUFS))
+		changed = true;
+	return changed;
+}
+
+bool lx_fastpath_look(struct lx_fastpath *f)
+{
+	f->links_changed |= links_changed(f);
+	f->links_changed = f->links_changed && lro_changed(f);
+	return lx_iface_has_ipsec() != f->has_ipsec || f->links_changed ||
 	       (!pair_holds(f) && (!f->pair_missing ||
 				   lx_removal_due(&f->pair_removed, lx_clock_ns(CLOCK_MONOTONIC))));
 }
@@ -302,7 +351,10 @@ int lx_fastpath_mend(struct lx_fastpath *f)
 {
 	int r;
 
-	f->has_ipsec = lx_iface_has_ipsec(); /* what lx_iface_check() finds now */
+	/* What lx_iface_check() finds now. */
+	f->has_ipsec = lx_iface_has_ipsec();
+	for (unsigned int i = 0; i < INTERFACES; i++)
+		f->place[i].has_lro = has_lro(&f->place[i]);
 	if (pair_holds(f))
 		return resegment_attach(f);
 	if (!f->pair_missing)
@@ -330,13 +382,10 @@ static int start(struct lx_fastpath *f)
 	if (r)
 		return r;
 	f->ring = ring_buffer__new(bpf_map__fd(f->skeleton->maps.records), on_record, f, NULL);
-	f->raw4 = lx_poke_socket(AF_INET);
-	f->raw6 = lx_poke_socket(AF_INET6);
 	if (!f->ring ||
 	    ring_buffer__add(f->ring, bpf_map__fd(f->skeleton->maps.stored), on_stored, f))
 		return -errno;
-	if (f->raw4 < 0)
-		return f->raw4;
+	(void)lx_netlink_open(NETLINK_ROUTE, SOCK_NONBLOCK, RTMGRP_LINK, &f->links);
 	return resegment_start(f);
 }
 
@@ -368,6 +417,7 @@ int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
 			 .lanes_max = LX_LANES_MAX,
 			 .peers_max = LX_PEERS_MAX },
 		.otherwise = "lnetxd forwards all messages itself",
+		.hold = "lnetx_hold",
 		.open = open_skeleton,
 	};
 	struct lx_fastpath *f = calloc(1, sizeof(*f));
@@ -377,7 +427,6 @@ int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
 	if (!f)
 		return -ENOMEM;
 	f->bpf = bpf;
-	f->raw4 = f->raw6 = -1;
 	if (tables_init(f))
 		return -ENOMEM;
 	r = lx_bpf_load(bpf, &want, f, &f->set);
@@ -413,10 +462,8 @@ void lx_fastpath_free(struct lx_fastpath *f)
 		munmap(f->settings, sizeof(*f->settings));
 	lx_bpf_unload(f->set, false);
 	lx_resegment_del(lx_bpf_instance(f->bpf));
-	if (f->raw4 >= 0)
-		close(f->raw4);
-	if (f->raw6 >= 0)
-		close(f->raw6);
+	if (f->links)
+		mnl_socket_close(f->links);
 	fastpath_bpf__destroy(f->skeleton);
 	free(f);
 }
@@ -424,18 +471,18 @@ void lx_fastpath_free(struct lx_fastpath *f)
 bool lx_fastpath_is_attached(const struct lx_fastpath *f, unsigned int ifindex)
 {
 	for (unsigned int i = 0; i < INTERFACES; i++) {
-		if (__atomic_load_n(&f->ifindex[i], __ATOMIC_ACQUIRE) == ifindex)
+		if (__atomic_load_n(&f->place[i].attached, __ATOMIC_ACQUIRE) == ifindex)
 			return ifindex;
 	}
 	return false;
 }
 
-/* The place of an attached interface; for 0 a free place; or NULL. */
-static unsigned int *place_of(struct lx_fastpath *f, unsigned int ifindex)
+/* The place of an interface; for 0 a free place; or NULL. */
+static struct place *place_of(struct lx_fastpath *f, unsigned int ifindex)
 {
 	for (unsigned int i = 0; i < INTERFACES; i++) {
-		if (f->ifindex[i] == ifindex)
-			return &f->ifindex[i];
+		if (f->place[i].ifindex == ifindex)
+			return &f->place[i];
 	}
 	return NULL;
 }
@@ -448,7 +495,7 @@ static void set_strict(struct lx_fastpath *f)
 	for (unsigned int i = 0; i < INTERFACES; i++) {
 		char ifname[IFNAMSIZ];
 
-		if (f->ifindex[i] && !lx_netif_name(f->ifindex[i], ifname))
+		if (f->place[i].attached && !lx_netif_name(f->place[i].attached, ifname))
 			strict |= lx_netif_conf(ifname, "rp_filter") == 1; /* 2 is loose */
 	}
 	__atomic_store_n(&f->settings->strict, strict, __ATOMIC_RELAXED);
@@ -460,8 +507,11 @@ static void forget_deleted(struct lx_fastpath *f)
 	for (unsigned int i = 0; i < INTERFACES; i++) {
 		char ifname[IFNAMSIZ];
 
-		if (f->ifindex[i] && lx_netif_name(f->ifindex[i], ifname) == -ENODEV)
-			__atomic_store_n(&f->ifindex[i], 0, __ATOMIC_RELEASE);
+		if (!f->place[i].ifindex ||
+		    lx_netif_name(f->place[i].ifindex, ifname) != -ENODEV)
+			continue;
+		f->place[i].ifindex = 0;
+		__atomic_store_n(&f->place[i].attached, 0, __ATOMIC_RELEASE);
 	}
 }
 
@@ -482,17 +532,21 @@ static int attach(struct lx_fastpath *f, const char *ifname, bool has_place)
 int lx_fastpath_attach(struct lx_fastpath *f, const char *ifname)
 {
 	unsigned int ifindex = lx_netif_index(ifname);
-	unsigned int *place;
+	struct place *place;
 	int r;
 
 	forget_deleted(f);
 	place = place_of(f, ifindex);
 	if (!place)
 		place = place_of(f, 0);
+	if (place) {
+		place->ifindex = ifindex;
+		place->has_lro = has_lro(place);
+	}
 	r = attach(f, ifname, place);
 	/* If it fails, programs stay for connections that use them; no new ones are added. */
 	if (place)
-		__atomic_store_n(place, r ? 0 : ifindex, __ATOMIC_RELEASE);
+		__atomic_store_n(&place->attached, r ? 0 : ifindex, __ATOMIC_RELEASE);
 	set_strict(f);
 	return r;
 }
@@ -527,6 +581,30 @@ void lx_fastpath_flow_del(struct lx_fastpath *f, const struct lx_flow_key *key)
 	__atomic_fetch_sub(&f->n_flows, 1, __ATOMIC_RELAXED);
 }
 
+bool lx_fastpath_is_seen(struct lx_fastpath *f, const struct lx_flow_key *key,
+			 unsigned int *ret_ifindex)
+{
+	struct lx_flow flow;
+
+	if (bpf_map__lookup_elem(f->skeleton->maps.flows, key, sizeof(*key), &flow, sizeof(flow),
+				 0) ||
+	    !lx_fastpath_is_attached(f, flow.in) || !lx_fastpath_is_attached(f, flow.out) ||
+	    (f->settings->strict && flow.in != flow.out))
+		return false;
+	*ret_ifindex = flow.out;
+	return true;
+}
+
+bool lx_fastpath_leads_to(const struct lx_fastpath *f, const struct lx_flow_key *key,
+			  unsigned int ifindex)
+{
+	union lx_addr local, remote;
+
+	lx_addr_unmap(&local, key->local, 0);
+	lx_addr_unmap(&remote, key->remote, 0);
+	return lx_netif_leads_to(ifindex, &local, &remote, LX_MARK | LX_MARK_DONE);
+}
+
 int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
 			 const struct lx_dest *dest)
 {
@@ -539,6 +617,16 @@ int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
 	if (!r)
 		__atomic_fetch_sub(&f->n_dests, 1, __ATOMIC_RELAXED);
 	return r;
+}
+
+int lx_fastpath_filter(struct lx_fastpath *f, int fd, bool on)
+{
+	int program = bpf_program__fd(f->skeleton->progs.lnetx_passed);
+
+	return setsockopt(fd, SOL_SOCKET, on ? SO_ATTACH_BPF : SO_DETACH_BPF, &program,
+			  sizeof(program))
+		       ? -errno
+		       : 0;
 }
 
 /* ---- asking the kernel -------------------------------------------------------------------- */
@@ -567,15 +655,23 @@ int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned
 	return -ENOTCONN;
 }
 
-/* ---- poking the programs for an ACK ---------------------------------------------------------- */
+/* ---- poking the programs ---------------------------------------------------------- */
 
 void lx_fastpath_poke_ack(struct lx_fastpath *f, unsigned int stream)
 {
 	const struct lx_stream *s = lx_fastpath_stream(f, stream);
 
-	if (!s || s->state != LX_STREAM_ON)
-		return;
-	lx_poke(s->family == AF_INET6 ? f->raw6 : f->raw4, s->family, &s->key, s->ifindex);
+	if (s && s->state == LX_STREAM_ON)
+		lx_poke(bpf_program__fd(f->skeleton->progs.lnetx_takeover), LX_MARK_TELL | stream,
+			s->family, &s->key);
+}
+
+void lx_fastpath_poke_fin(struct lx_fastpath *f, unsigned int index)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(f, index);
+
+	lx_poke(bpf_program__fd(f->skeleton->progs.lnetx_takeover), LX_MARK_FIN, lane->family,
+		&lane->key);
 }
 
 /* ---- records ----------------------------------------------------------------------------- */

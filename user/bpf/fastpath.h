@@ -46,10 +46,10 @@ int lx_fastpath_set_cuts(struct lx_fastpath *fastpath, const char *why_not);
 
 /*
  * Whether lx_fastpath_mend() and lx_fastpath_attach() have something to do: others removed or
- * changed the interfaces of resegment.h, which may be put back now, or IPsec policies came or went.
- * Not while another thread uses the functions below.
+ * changed the interfaces of resegment.h, which may be put back now, or IPsec policies or LRO came
+ * or went. Not while another thread uses the functions below.
  */
-bool lx_fastpath_look(const struct lx_fastpath *fastpath);
+bool lx_fastpath_look(struct lx_fastpath *fastpath);
 
 /**
  * lx_fastpath_mend - put them back, and what was attached to them
@@ -112,8 +112,9 @@ struct lx_stream *lx_fastpath_stream(struct lx_fastpath *fastpath, unsigned int 
 struct lx_lane *lx_fastpath_lane(struct lx_fastpath *fastpath, unsigned int index);
 struct lx_fp_peer *lx_fastpath_peer(struct lx_fastpath *fastpath, unsigned int index);
 
-/* Counts, for users, lanes that are stored and bytes of them. */
+/* Counts, for users, lanes that are stored and bytes of them, and lanes that are stuck. */
 void lx_fastpath_count_stored(struct lx_fastpath *fastpath, unsigned int lanes, uint64_t bytes);
+void lx_fastpath_count_stuck(struct lx_fastpath *fastpath);
 
 /* Adds the tables' fill levels and memory to @info. @streams_max: the tunable. */
 void lx_fastpath_info(struct lx_fastpath *fastpath, unsigned int streams_max,
@@ -135,6 +136,25 @@ int lx_fastpath_lane_list(struct lx_fastpath *fastpath, struct lx_lane_info **re
 int lx_fastpath_flow_add(struct lx_fastpath *fastpath, const struct lx_flow_key *key,
 			 enum lx_flow_kind kind, unsigned int index);
 void lx_fastpath_flow_del(struct lx_fastpath *fastpath, const struct lx_flow_key *key);
+/*
+ * Whether packets of a connection have been seen since lx_fastpath_flow_add(), in both directions
+ * and where programs are attached. @ret_ifindex: the interface by which those of its socket leave.
+ */
+bool lx_fastpath_is_seen(struct lx_fastpath *fastpath, const struct lx_flow_key *key,
+			 unsigned int *ret_ifindex);
+
+/*
+ * Whether what the programs send on a connection by an interface reaches the peer. They ask for
+ * the route without ports, and not with the socket's mark, which rules may look at.
+ */
+bool lx_fastpath_leads_to(const struct lx_fastpath *fastpath, const struct lx_flow_key *key,
+			  unsigned int ifindex);
+
+/*
+ * A socket takes only what the programs have passed to it, from now on; or everything again. Before
+ * that, its connection must have had a flow for a moment. -errno
+ */
+int lx_fastpath_filter(struct lx_fastpath *fastpath, int fd, bool on);
 
 /**
  * lx_fastpath_takeover - fill in what only the kernel's socket knows
@@ -163,6 +183,8 @@ void lx_fastpath_trace_read(struct lx_fastpath *fastpath,
 
 /* Makes the programs send an ACK to a stream's peer, if there is news. */
 void lx_fastpath_poke_ack(struct lx_fastpath *fastpath, unsigned int stream);
+/* Sends the FIN of a lane, where its next hop waits for the next byte; its socket does not know. */
+void lx_fastpath_poke_fin(struct lx_fastpath *fastpath, unsigned int lane);
 
 /* Events of the programs: @arg is the caller's. */
 struct lx_fastpath_ops {

@@ -34,6 +34,7 @@ static enum lx_stream_shown stream_state(const struct lx_stream *s)
 		return LX_STREAM_SHOWN_TAKEOVER;
 	case LX_STREAM_ECN:
 	case LX_STREAM_CLOCK:
+	case LX_STREAM_ELSEWHERE:
 		return LX_STREAM_SHOWN_UNSUPPORTED;
 	}
 	if (READ(s->broken))
@@ -54,7 +55,9 @@ static enum lx_stream_why stream_why(const struct lx_stream *s, enum lx_stream_s
 	uint32_t why = READ(s->aside);
 
 	if (state == LX_STREAM_SHOWN_UNSUPPORTED)
-		return READ(s->state) == LX_STREAM_ECN ? LX_STREAM_WHY_ECN : LX_STREAM_WHY_CLOCK;
+		return READ(s->state) == LX_STREAM_ECN	   ? LX_STREAM_WHY_ECN
+		       : READ(s->state) == LX_STREAM_CLOCK ? LX_STREAM_WHY_CLOCK
+							   : LX_STREAM_WHY_ELSEWHERE;
 	return state == LX_STREAM_SHOWN_ASIDE && why < sizeof(aside) / sizeof(aside[0])
 		       ? aside[why]
 		       : LX_STREAM_WHY_NONE;
@@ -121,6 +124,8 @@ int lx_fastpath_stream_list(struct lx_fastpath *f, struct lx_stream_info **ret_l
 
 static enum lx_lane_shown lane_state(const struct lx_lane *lane, bool busy)
 {
+	if (lx_lane_is_stuck(lane) && lx_lane_is_of_socket(lane))
+		return LX_LANE_SHOWN_STUCK;
 	switch (READ(lane->state)) {
 	case LX_LANE_LIVE:
 		return busy ? LX_LANE_SHOWN_BUSY : LX_LANE_SHOWN_IDLE;
@@ -130,6 +135,8 @@ static enum lx_lane_shown lane_state(const struct lx_lane *lane, bool busy)
 		return LX_LANE_SHOWN_SOCKET;
 	case LX_LANE_STORED:
 		return LX_LANE_SHOWN_STORED;
+	case LX_LANE_ELSEWHERE:
+		return LX_LANE_SHOWN_ELSEWHERE;
 	}
 	return LX_LANE_SHOWN_DEAD;
 }

@@ -8,8 +8,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
@@ -123,8 +125,11 @@ static void explain(struct lx_bpf_feature_info *f, int err)
 		return;
 	}
 	if (err == -EPERM || err == -EACCES)
-		what = "not permitted; run as root, or with CAP_BPF, CAP_NET_ADMIN and "
-		       "CAP_PERFMON";
+		what = prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER
+			       ? "not permitted; needs a seccomp filter that allows bpf(), and "
+				 "CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON"
+			       : "not permitted; run as root, or with CAP_BPF, CAP_NET_ADMIN and "
+				 "CAP_PERFMON";
 	else if (err == -ENOSYS)
 		what = "this kernel was built without BPF (CONFIG_BPF_SYSCALL)";
 	snprintf(f->reason, sizeof(f->reason), "%s (%s)", what, strerror(-err));

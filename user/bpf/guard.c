@@ -21,6 +21,7 @@
 #include "../io/netif.h"
 #include "bpf.h"
 #include "guard.h"
+#include "iface.h"
 
 #define SECOND 1000000000ULL
 
@@ -213,8 +214,12 @@ static int attach_xdp(struct lx_guard *g, const char *ifname, unsigned int flags
 
 static int attach(struct lx_guard *g, const char *ifname)
 {
-	int err;
+	const struct bpf_program *tc = g->skeleton->progs.lnetx_guard_tc;
+	char reason[LX_BPF_TEXT];
+	int err = lx_iface_carries(ifname, reason, sizeof(reason));
 
+	if (err)
+		return lx_bpf_refuse(g->set, tc, ifname, LX_BPF_HOOK_INGRESS, err, reason);
 	switch (g->config.mode) {
 	case LX_GUARD_NATIVE:
 		return attach_xdp(g, ifname, LX_BPF_NATIVE);
@@ -227,8 +232,7 @@ static int attach(struct lx_guard *g, const char *ifname)
 		if (!err || err == -EAGAIN || err == -ECANCELED)
 			return err;
 	}
-	return lx_bpf_attach(g->set, g->skeleton->progs.lnetx_guard_tc, ifname,
-			     LX_BPF_HOOK_INGRESS, LX_BPF_FIRST);
+	return lx_bpf_attach(g->set, tc, ifname, LX_BPF_HOOK_INGRESS, LX_BPF_FIRST);
 }
 
 /* Attaches it to the NIs' interfaces, or to none if it has nothing to do. Lock held. */
@@ -500,7 +504,7 @@ int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 	memset(ret_info, 0, sizeof(*ret_info));
 	pthread_mutex_lock(&g->lock);
 	ret_info->loaded = g->loaded;
-	ret_info->active = g->attached > 0;
+	ret_info->active = g->attached && g->attached == g->n_nis;
 	ret_info->mode = (uint32_t)c->mode;
 	if (c->interval_ns) {
 		ret_info->rate = (uint32_t)((SECOND + c->interval_ns / 2) / c->interval_ns);
@@ -513,8 +517,10 @@ int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 		strcpy(ret_info->reason, "nothing to do: accept is not secure, no rules");
 	else if (!g->n_nis)
 		strcpy(ret_info->reason, "no NI on a tcp net");
-	else if (!g->attached)
-		strcpy(ret_info->reason, "could not be attached; see \"lnetx bpf status\"");
+	else if (!ret_info->active)
+		snprintf(ret_info->reason, LX_BPF_TEXT,
+			 "sees all packets of %u of %zu NIs only; see \"lnetx bpf status\"",
+			 g->attached, g->n_nis);
 	if (g->loaded)
 		err = sum_counters(g, ret_info->count);
 	pthread_mutex_unlock(&g->lock);

@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/if_link.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
@@ -15,9 +17,15 @@
 #include "hook.h"
 #include "pin.h"
 
-#define TC_HANDLE 1
-#define TC_PRIORITY 0x6c78 /* "lx": used by no other, after the usual ones */
+/*
+ * Agents take priority 1, or none, for which the kernel chooses one from 49152 on; so 1 is ours
+ * only if one of them is there. Of filters of the same priority the newest runs first.
+ */
+#define TC_FIRST 1
+#define TC_PRIORITY 7
+#define TC_HANDLE 0x6c780000u /* "lx", and what makes it different from our others */
 #define TCX_BEFORE (1u << 3) /* BPF_F_BEFORE; without a relative: before all */
+#define GRACE_US 100000
 
 static const char *const kind_names[] = { "xdp", "ingress", "egress" };
 
@@ -26,31 +34,54 @@ const char *lx_hook_kind_name(enum lx_bpf_hook_kind kind)
 	return kind_names[kind];
 }
 
+/* 0: unknown. */
+static uint32_t prog_id(int prog_fd)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.id;
+}
+
 /* ---- clsact ------------------------------------------------------------------------ */
 
-static uint32_t tc_priority(const struct lx_hook *h)
+static bool is_egress(const struct lx_hook *h)
 {
-	return h->flags & LX_BPF_FIRST ? TC_PRIORITY - 1 : TC_PRIORITY;
+	return h->kind == LX_BPF_HOOK_EGRESS;
 }
 
 static struct bpf_tc_hook tc_hook(const struct lx_hook *h)
 {
 	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook),
 				     .ifindex = (int)h->ifindex,
-				     .attach_point = h->kind == LX_BPF_HOOK_EGRESS
-							     ? BPF_TC_EGRESS
-							     : BPF_TC_INGRESS };
+				     .attach_point =
+					     is_egress(h) ? BPF_TC_EGRESS : BPF_TC_INGRESS };
+}
+
+/* Chooses a place in front of all others. */
+static void clsact_place(struct lx_hook *h, uint32_t prog_id)
+{
+	struct lx_chain chain;
+
+	h->priority = TC_PRIORITY;
+	if (!lx_chain_read(h->ifindex, is_egress(h), false, &chain) && chain.n &&
+	    chain.program[0].priority < TC_PRIORITY)
+		h->priority = TC_FIRST;
+	h->handle = TC_HANDLE | (prog_id & 0x7fff) << 1;
 }
 
 static int clsact_attach(struct lx_hook *h, int prog_fd)
 {
 	struct bpf_tc_hook hook = tc_hook(h);
-	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = prog_fd, .handle = TC_HANDLE,
-		    .priority = tc_priority(h), .flags = BPF_TC_F_REPLACE);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = prog_fd, .flags = BPF_TC_F_REPLACE);
 	int err = bpf_tc_hook_create(&hook);
 
 	if (err && err != -EEXIST)
 		return err;
+	if (!h->handle)
+		clsact_place(h, prog_id(prog_fd));
+	opts.handle = h->handle;
+	opts.priority = h->priority;
 	err = bpf_tc_attach(&hook, &opts);
 	if (!err)
 		h->mode = "clsact";
@@ -61,7 +92,7 @@ static int clsact_attach(struct lx_hook *h, int prog_fd)
 static void clsact_detach(struct lx_hook *h)
 {
 	struct bpf_tc_hook hook = tc_hook(h);
-	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = tc_priority(h));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = h->handle, .priority = h->priority);
 
 	bpf_tc_detach(&hook, &opts);
 }
@@ -104,10 +135,8 @@ static int xdp_attach(struct lx_hook *h, int prog_fd)
 
 static int tcx_attach(struct lx_hook *h, int prog_fd)
 {
-	int err = link_create(h, prog_fd,
-			      h->kind == LX_BPF_HOOK_EGRESS ? LX_BPF_TCX_EGRESS
-							    : LX_BPF_TCX_INGRESS,
-			      h->flags & LX_BPF_FIRST ? TCX_BEFORE : 0);
+	int err = link_create(h, prog_fd, is_egress(h) ? LX_BPF_TCX_EGRESS : LX_BPF_TCX_INGRESS,
+			      TCX_BEFORE);
 
 	if (!err)
 		h->mode = "tcx";
@@ -156,13 +185,11 @@ uint64_t lx_hook_tx_dropped(const struct lx_hook *h)
 	return strcmp(h->mode, "none") ? (uint32_t)(tx_dropped(h) - h->tx_dropped) : 0;
 }
 
-/* 0: unknown. */
-static uint32_t prog_id(int prog_fd)
+static int attach(struct lx_hook *h, int prog_fd)
 {
-	struct bpf_prog_info info = { 0 };
-	uint32_t len = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.id;
+	return h->kind == LX_BPF_HOOK_XDP ? xdp_attach(h, prog_fd)
+	       : h->tcx			  ? tcx_attach(h, prog_fd)
+					  : clsact_attach(h, prog_fd);
 }
 
 int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir)
@@ -177,9 +204,7 @@ int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir)
 			return 0;
 		lx_hook_detach(h);
 	}
-	err = h->kind == LX_BPF_HOOK_XDP ? xdp_attach(h, prog_fd)
-	      : h->tcx			 ? tcx_attach(h, prog_fd)
-					 : clsact_attach(h, prog_fd);
+	err = attach(h, prog_fd);
 	if (err) {
 		h->mode = "none";
 		explain(h, err);
@@ -209,7 +234,44 @@ void lx_hook_detach(struct lx_hook *h)
 	if (h->pin[0])
 		unlink(h->pin);
 	h->pin[0] = '\0';
+	h->handle = 0;
 	lx_hook_close(h);
+}
+
+/* What tcx does by itself: packets that began before the last change have passed. */
+static void clsact_settle(void)
+{
+	if (syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		usleep(GRACE_US);
+}
+
+int lx_hook_advance(struct lx_hook *h, int prog_fd, int hold_fd, const char *dir)
+{
+	struct lx_hook old = *h;
+	int err;
+
+	if (hold_fd < 0) {
+		lx_hook_detach(h);
+		return lx_hook_attach(h, prog_fd, dir);
+	}
+	h->fd = -1;
+	h->pin[0] = '\0';
+	if (!h->tcx) {
+		h->priority = TC_FIRST;
+		h->handle ^= 1;
+	}
+	err = attach(h, hold_fd);
+	if (err) {
+		*h = old;
+		return err;
+	}
+	if (!h->tcx)
+		clsact_settle();
+	lx_hook_detach(&old);
+	err = lx_hook_attach(h, prog_fd, dir);
+	if (!err)
+		lx_hook_pin(h, dir);
+	return err;
 }
 
 /* ---- what others do to it ---------------------------------------------------------- */
@@ -227,21 +289,23 @@ static unsigned int link_ifindex(int fd, uint32_t *ret_prog_id)
 	return info.xdp.ifindex;
 }
 
-static bool clsact_holds(const struct lx_hook *h)
+bool lx_hook_look(const struct lx_hook *h, struct lx_chain *ret_front)
 {
-	struct bpf_tc_hook hook = tc_hook(h);
-	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = tc_priority(h));
-
-	return !bpf_tc_query(&hook, &opts) && opts.prog_id == h->prog_id;
-}
-
-bool lx_hook_holds(const struct lx_hook *h)
-{
+	struct lx_chain *chain = ret_front;
 	uint32_t id = 0;
 
-	if (h->fd < 0)
-		return clsact_holds(h);
-	return link_ifindex(h->fd, &id) == h->ifindex && id == h->prog_id;
+	chain->n = 0;
+	if (h->kind == LX_BPF_HOOK_XDP)
+		return link_ifindex(h->fd, &id) == h->ifindex && id == h->prog_id;
+	if (lx_chain_read(h->ifindex, is_egress(h), h->tcx, chain))
+		return false;
+	for (unsigned int i = 0; i < chain->n; i++) {
+		if (chain->program[i].id == h->prog_id && chain->program[i].handle == h->handle) {
+			chain->n = i;
+			return true;
+		}
+	}
+	return false;
 }
 
 void lx_hook_removed(struct lx_hook *h)
@@ -284,28 +348,30 @@ int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name)
 	return 0;
 }
 
-/* A program's attachments to one interface, in every place we use. */
-static void find_on(const struct lx_netif_link *dev, uint32_t prog_id, struct lx_list *hooks)
+/* A program's attachments to one interface. */
+static void find_on(const struct lx_netif_link *dev, enum lx_bpf_hook_kind kind, uint32_t prog_id,
+		    struct lx_list *hooks)
 {
-	for (int i = 0; i < 4; i++) {
-		struct lx_hook h = { .kind = i & 1 ? LX_BPF_HOOK_EGRESS : LX_BPF_HOOK_INGRESS,
-				     .flags = i & 2 ? LX_BPF_FIRST : 0,
-				     .ifindex = dev->index,
-				     .mode = "clsact",
-				     .fd = -1 };
-		struct bpf_tc_hook at = tc_hook(&h);
-		LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = tc_priority(&h));
-		struct lx_hook *found;
+	struct lx_chain chain;
+	struct lx_hook *h;
 
-		if (bpf_tc_query(&at, &opts) || opts.prog_id != prog_id)
+	if (lx_chain_read(dev->index, kind == LX_BPF_HOOK_EGRESS, false, &chain))
+		return;
+	for (unsigned int i = 0; i < chain.n; i++) {
+		if (chain.program[i].id != prog_id)
 			continue;
-		found = malloc(sizeof(*found));
-		if (!found)
+		h = malloc(sizeof(*h));
+		if (!h)
 			return;
-		*found = h;
-		snprintf(found->ifname, sizeof(found->ifname), "%s", dev->name);
-		found->tx_dropped = tx_dropped(found);
-		lx_list_append(hooks, &found->link);
+		*h = (struct lx_hook){ .kind = kind,
+				       .ifindex = dev->index,
+				       .priority = chain.program[i].priority,
+				       .handle = chain.program[i].handle,
+				       .mode = "clsact",
+				       .fd = -1 };
+		snprintf(h->ifname, sizeof(h->ifname), "%s", dev->name);
+		h->tx_dropped = tx_dropped(h);
+		lx_list_append(hooks, &h->link);
 	}
 }
 
@@ -335,8 +401,10 @@ void lx_hook_find(const char *dir, struct lx_list *hooks)
 	d = opendir(dir);
 	while (d && (e = readdir(d))) {
 		id = pinned_prog_id(dir, e->d_name);
-		for (size_t i = 0; id && i < n_links; i++)
-			find_on(&links[i], id, hooks);
+		for (size_t i = 0; id && i < n_links; i++) {
+			find_on(&links[i], LX_BPF_HOOK_INGRESS, id, hooks);
+			find_on(&links[i], LX_BPF_HOOK_EGRESS, id, hooks);
+		}
 	}
 	if (d)
 		closedir(d);

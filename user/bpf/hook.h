@@ -10,6 +10,7 @@
 #include <internal/bpf_info.h>
 
 #include "../base/list.h"
+#include "chain.h"
 #include "removal.h"
 
 /* The header of the system may be older than the kernel. */
@@ -26,7 +27,7 @@ enum lx_bpf_hook_kind {
 /* How to attach. */
 #define LX_BPF_NATIVE 1u /* of XDP: in the driver or not at all */
 #define LX_BPF_GENERIC 2u /* of XDP: behind the driver */
-#define LX_BPF_FIRST 4u /* of traffic control: in front of other programs */
+#define LX_BPF_FIRST 4u /* of traffic control: in front of our other programs, too */
 #define LX_BPF_TRY 8u /* may fail: then nothing is logged, and no hook is kept */
 
 struct lx_hook {
@@ -40,9 +41,12 @@ struct lx_hook {
 	bool tcx; /* for traffic control: tcx, not clsact */
 	int fd; /* of the link; -1: none */
 	char pin[LX_BPF_PATH]; /* of the link; "": none */
-	char reason[LX_BPF_TEXT]; /* why not attached */
+	uint32_t priority, handle; /* of clsact; handle 0: no place yet */
+	char reason[LX_BPF_TEXT]; /* why not attached, or of no use */
 	uint32_t prog_id; /* of what we attached */
-	struct lx_removals removals; /* by others */
+	bool behind; /* another program is in front of it */
+	char front[LX_BPF_TEXT]; /* which one was the last that was; "": none so far */
+	struct lx_removals removals; /* by others, who may also put a program in front */
 	uint32_t tx_dropped; /* the interface's counter when the program was attached */
 };
 
@@ -51,10 +55,18 @@ const char *lx_hook_kind_name(enum lx_bpf_hook_kind kind);
 /**
  * lx_hook_attach - attach a program, or replace the one attached already
  * @dir: for the pin; "": none
- * XDP without flags is native if the driver supports it, else generic. Returns 0, -EBUSY
- * another program is there, or another -errno; h->reason has it as text.
+ * XDP without flags is native if the driver supports it, else generic. Programs of traffic control
+ * are put in front of all others. Returns 0, -EBUSY another program is there, or another -errno;
+ * h->reason has it as text.
  */
 int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir);
+
+/**
+ * lx_hook_advance - put what is attached to traffic control in front of all others again
+ * @hold_fd: a program that drops what must not pass by ours; it is there until ours is. -1: none
+ * Returns 0, or -errno: it is where it was, or, if its mode is "none" now, not attached.
+ */
+int lx_hook_advance(struct lx_hook *h, int prog_fd, int hold_fd, const char *dir);
 
 /* Detaches, and removes the pin. */
 void lx_hook_detach(struct lx_hook *h);
@@ -65,8 +77,12 @@ uint64_t lx_hook_tx_dropped(const struct lx_hook *h);
 /* Closes it without detaching what is pinned. */
 void lx_hook_close(struct lx_hook *h);
 
-/* Whether a hook that we attached is attached still: others may have removed it, or replaced it. */
-bool lx_hook_holds(const struct lx_hook *h);
+/**
+ * lx_hook_look - whether a hook that we attached is attached still
+ * @ret_front: which programs run before it
+ * Others may have removed it, or replaced it.
+ */
+bool lx_hook_look(const struct lx_hook *h, struct lx_chain *ret_front);
 
 /* Another program or an admin removed it: gives up what is left of it. */
 void lx_hook_removed(struct lx_hook *h);

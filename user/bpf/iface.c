@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See iface.h. Called by fastpath.c when the daemon attaches interfaces, or looks if it has to. */
+/* See iface.h. For fastpath.c and guard.c, when they attach interfaces, or look again. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/xfrm.h>
@@ -37,10 +37,22 @@ bool lx_iface_has_ipsec(void)
 	return n_policies();
 }
 
+int lx_iface_carries(const char *ifname, char *ret_reason, size_t size)
+{
+	char driver[IFNAMSIZ];
+
+	if (lx_netif_driver(ifname, driver, sizeof(driver)) || strcmp(driver, "dummy"))
+		return 0;
+	return lx_explain(ret_reason, size, -EOPNOTSUPP, "%s is a dummy, which no packet passes",
+			  ifname);
+}
+
 int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
 {
 	int is_ethernet = lx_netif_is_ethernet(ifname);
+	char card[IFNAMSIZ];
 	unsigned int n;
+	int r;
 
 	if (is_ethernet < 0 && is_ethernet != -ENODEV)
 		return lx_explain(ret_reason, size, is_ethernet, "cannot query %s: %s", ifname,
@@ -52,10 +64,15 @@ int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
 		return lx_explain(ret_reason, size, -EOPNOTSUPP,
 				  "the index of %s is above 65535; create it again with a smaller "
 				  "one (ip link add index N)", ifname);
-	if (lx_netif_has_lro(ifname))
+	r = lx_iface_carries(ifname, ret_reason, size);
+	if (r)
+		return r;
+	if (lx_netif_vrf(lx_netif_index(ifname)))
+		return lx_explain(ret_reason, size, -EOPNOTSUPP, "%s is in a VRF", ifname);
+	if (lx_netif_has_lro(ifname, card))
 		return lx_explain(ret_reason, size, -EOPNOTSUPP,
 				  "%s has large receive offload on; \"ethtool -K %s lro off\"",
-				  ifname, ifname);
+				  card, card);
 	n = n_policies();
 	if (n)
 		return lx_explain(

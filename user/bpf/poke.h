@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Pokes: dummy segments from a connection's ports; the program at the interface makes them ACKs. */
+/* Pokes: segments that the programs send for lnetxd, if there is no packet that they can change. */
 #ifndef LX_BPF_POKE_H
 #define LX_BPF_POKE_H
 
+#include <stdint.h>
+
 #include <internal/abi.h>
 
-/* Opens a socket for pokes of connections of a family; the caller closes it. -errno. */
-int lx_poke_socket(int family);
-
 /**
- * lx_poke - send a dummy segment
- * @fd: of lx_poke_socket(@family)
+ * lx_poke - send a segment of a connection
+ * @prog_fd: of lnetx_takeover
+ * @mark: what it becomes, without LX_MARK: LX_MARK_TELL and the stream, or LX_MARK_FIN
  * @key: the connection
- * @ifindex: its interface. As for the connection's own segments, rules of routing see its local
- *	address, too.
  *
- * Failures are not reported: losing one does no harm. Should it get out because the program was
- * removed, its wrong checksum makes every receiver drop it.
+ * It leaves before this returns. No rule of netfilter meets a segment that is not finished:
+ * conntrack would call it invalid. Failures are not reported: losing one does no harm.
  */
-void lx_poke(int fd, int family, const struct lx_flow_key *key, unsigned int ifindex);
+void lx_poke(int prog_fd, uint32_t mark, int family, const struct lx_flow_key *key);
 
 #endif

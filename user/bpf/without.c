@@ -89,7 +89,7 @@ void lx_fastpath_clean(struct lx_bpf *bpf)
 {
 }
 
-bool lx_fastpath_look(const struct lx_fastpath *fastpath)
+bool lx_fastpath_look(struct lx_fastpath *fastpath)
 {
 	return false;
 }

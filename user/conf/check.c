@@ -10,6 +10,7 @@
 
 
 #include "../base/cleanup.h"
+#include "../base/policy.h"
 #include "../base/suggest.h"
 #include "../base/text.h"
 #include "global.h"
@@ -52,8 +53,7 @@ static void unknown_tunable(const struct lx_conf_tunable *c, const struct lx_tun
 			     c->module, c->name, meant.best);
 	else
 		lx_conf_note(report, -ENOENT, c->at,
-			     "%s: no tunable \"%s\"; see \"lnetx tunable show %s\"", c->module,
-			     c->name, c->module);
+			     "%s: no tunable \"%s\"; see lnetx-tunables(7)", c->module, c->name);
 }
 
 /* The name as written in the file. */
@@ -218,6 +218,7 @@ static const char *local_nets(const struct lx_conf *conf, char *buf, size_t size
 	return *buf ? buf : "none";
 }
 
+/* @conf: with the NIs that a gateway can be on */
 static void check_route_nets(const struct lx_conf *conf, const struct lx_conf_route *r,
 			     struct lx_conf_report *report)
 {
@@ -236,8 +237,8 @@ static void check_route_nets(const struct lx_conf *conf, const struct lx_conf_ro
 			local_nets(conf, nets, sizeof(nets)));
 }
 
-static void check_route(const struct lx_conf *conf, const struct lx_conf_route *r,
-			struct lx_conf_report *report)
+static void check_route(const struct lx_conf *conf, const struct lx_conf *all,
+			const struct lx_conf_route *r, struct lx_conf_report *report)
 {
 	if (lx_net_type(r->net) == LX_NET_LO)
 		lx_conf_note(report, -EINVAL, r->net_at, "route to %s: it needs none",
@@ -247,7 +248,7 @@ static void check_route(const struct lx_conf *conf, const struct lx_conf_route *
 			     "route to %s via %s: a gateway is a neighbour on another net",
 			     lx_net_str(r->net), lx_nid_str(&r->gateway));
 	else if (!report->nets_unsure && !conf->n_rules && !r->legacy)
-		check_route_nets(conf, r, report);
+		check_route_nets(all, r, report);
 }
 
 static void route_twice(const struct lx_conf *conf, const struct thing *thing, size_t first,
@@ -261,12 +262,13 @@ static void route_twice(const struct lx_conf *conf, const struct thing *thing, s
 		     lx_net_str(r->net), lx_nid_str(&r->gateway), conf->route[first].at.line);
 }
 
-static void check_routes(const struct lx_conf *conf, struct lx_conf_report *report)
+static void check_routes(const struct lx_conf *conf, const struct lx_conf *all,
+			 struct lx_conf_report *report)
 {
 	struct thing *list LX_AUTO_FREE = new_things(conf->n_routes, report);
 
 	for (size_t i = 0; list && i < conf->n_routes; i++) {
-		check_route(conf, &conf->route[i], report);
+		check_route(conf, all, &conf->route[i], report);
 		list[i].key.net = conf->route[i].net;
 		list[i].key.nid = conf->route[i].gateway;
 		list[i].entry = i;
@@ -313,8 +315,44 @@ static void check_peers(const struct lx_conf *conf, struct lx_conf_report *repor
 		each_twice(conf, list, n, nid_twice, report);
 }
 
-void lx_conf_check(const struct lx_conf *conf, const struct lx_conf_module *modules,
-		   struct lx_conf_report *report)
+/* ---- selection policies ------------------------------------------------------------- */
+
+struct clauses {
+	struct lx_policy policy;
+	size_t entry;
+};
+
+static int by_clauses(const void *a, const void *b)
+{
+	const struct clauses *x = a, *y = b;
+	int order = memcmp(&x->policy, &y->policy, offsetof(struct lx_policy, priority));
+
+	return order ? order : (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+static void check_udsps(const struct lx_conf *conf, struct lx_conf_report *report)
+{
+	struct clauses *list LX_AUTO_FREE = calloc(conf->n_udsps + 1, sizeof(*list));
+	char text[200];
+
+	report->out_of_memory |= !list;
+	for (size_t i = 0; list && i < conf->n_udsps; i++) {
+		list[i].entry = i;
+		if (lx_policy_parse(&conf->udsp[i], &list[i].policy, text, sizeof(text)))
+			lx_conf_note(report, -EINVAL, conf->udsp[i].at, "%s", text);
+	}
+	if (list)
+		qsort(list, conf->n_udsps, sizeof(*list), by_clauses);
+	for (size_t i = 1; list && i < conf->n_udsps; i++) {
+		if (lx_policy_same(&list[i - 1].policy, &list[i].policy))
+			lx_conf_note(report, -EEXIST, conf->udsp[list[i].entry].at,
+				     "selection policy: given twice; first in line %d",
+				     conf->udsp[list[i - 1].entry].at.line);
+	}
+}
+
+void lx_conf_check(const struct lx_conf *conf, const struct lx_conf *all,
+		   const struct lx_conf_module *modules, struct lx_conf_report *report)
 {
 	for (size_t i = 0; i < conf->n_tunables; i++) {
 		check_tunable(&conf->tunable[i], modules, report);
@@ -322,6 +360,7 @@ void lx_conf_check(const struct lx_conf *conf, const struct lx_conf_module *modu
 			check_global(conf, &conf->tunable[i], report);
 	}
 	check_nis(conf, report);
-	check_routes(conf, report);
+	check_routes(conf, all, report);
 	check_peers(conf, report);
+	check_udsps(conf, report);
 }

@@ -25,11 +25,12 @@ struct lx_conf_module {
 };
 
 /**
- * lx_conf_check - report unknown tunables, values out of range, duplicate NIs, routes and
- *	peers, and those that a node with this configuration cannot have
+ * lx_conf_check - report unknown tunables, values out of range, duplicate NIs, routes, peers and
+ *	selection policies, and those that a node with this configuration cannot have
+ * @all: its NIs, and those of the node that it is to be added to
  * @modules: those that have tunables
  */
-void lx_conf_check(const struct lx_conf *conf, const struct lx_conf_module *modules,
-		   struct lx_conf_report *report);
+void lx_conf_check(const struct lx_conf *conf, const struct lx_conf *all,
+		   const struct lx_conf_module *modules, struct lx_conf_report *report);
 
 #endif

@@ -33,6 +33,8 @@ struct section {
 	struct lx_conf_route route;
 	const char *gateways; /* owned by the document */
 	const yaml_node_t *gateway; /* the node of that text */
+	int64_t lnd_timeout; /* of "global"; 0: not given */
+	int lnd_timeout_line;
 	struct lx_conf_peer peer;
 	const char *module;
 };
@@ -292,8 +294,7 @@ static int section_peer(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_seq(y, value, "peer", peer_entry, arg);
 }
 
-/* ---- tunables: global, numa, tunables ---------------------------------------------------------
- */
+/* ---- tunables: global, numa, tunables ------------------------------------------------------- */
 
 static int add_tunable(struct lx_yaml *y, const yaml_node_t *key, struct section *s,
 		       struct lx_conf_tunable *t, const char *module, const char *name,
@@ -325,11 +326,22 @@ static int global_value(struct lx_yaml *y, yaml_node_t *key, yaml_node_t *value,
 {
 	const struct lx_global *g = lx_global_lookup(name);
 	struct lx_conf_tunable t = { .global = true, .value_at = lx_yaml_at(value) };
+	const char *given = lx_yaml_text(y, value, name);
 	int64_t number;
 	char text[24];
-	int err = lx_yaml_int(y, value, name, 0, g->inverse ? 1 : INT32_MAX, &number);
+	bool on;
+	int err = given ? 0 : -EINVAL;
 
-	if (err || !g->tunable) /* lnd_timeout is derived from others */
+	if (given && g->on_off && lx_field_is_truth(given, &on))
+		number = on;
+	else if (given)
+		err = lx_yaml_int(y, value, name, 0, g->inverse ? 1 : INT32_MAX, &number);
+
+	if (!err && !g->tunable) {
+		s->lnd_timeout = number;
+		s->lnd_timeout_line = t.value_at.line;
+	}
+	if (err || !g->tunable)
 		return err;
 	snprintf(text, sizeof(text), "%" PRId64, g->inverse ? !number : number);
 	return add_tunable(y, key, s, &t, "lnet", g->tunable, text);
@@ -349,6 +361,22 @@ static int global_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, ya
 	return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in global; %s%s%s", name,
 			    meant.best ? "did you mean \"" : "see lnetx.conf(5)",
 			    meant.best ? meant.best : "", meant.best ? "\"?" : "");
+}
+
+/* An export has it, but it follows from others. */
+static void check_lnd_timeout(struct lx_yaml *y, const struct section *s)
+{
+	const struct lx_conf_tunable *t = s->conf->tunable;
+	int64_t whole = 0, retries = 0;
+
+	for (size_t i = 0; i < s->conf->n_tunables; i++) {
+		if (!strcmp(t[i].name, "lnet_transaction_timeout"))
+			whole = atoll(t[i].value);
+		else if (!strcmp(t[i].name, "lnet_retry_count"))
+			retries = atoll(t[i].value);
+	}
+	if (s->lnd_timeout && s->lnd_timeout != lx_global_lnd_timeout(whole, retries))
+		lx_yaml_remark(y, "\"lnd_timeout\" (line", s->lnd_timeout_line);
 }
 
 static int section_global(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -401,8 +429,7 @@ static int section_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_null(value) ? 0 : lx_yaml_pairs(y, value, "tunables", module_pair, arg);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static int section_udsp(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
@@ -485,6 +512,7 @@ static int read_all(struct lx_conf *conf, const char *yaml, size_t len,
 		return err;
 	if (lx_yaml_root(&y) && !lx_yaml_null(lx_yaml_root(&y)))
 		err = lx_yaml_sections(&y, sections, &s);
+	check_lnd_timeout(&y, &s);
 	if (!lx_conf_is_fatal(err) && y.ignored[0]) {
 		conf->ignored = strdup(y.ignored);
 		if (!conf->ignored)

@@ -8,20 +8,20 @@
 /* clang-format off */
 /* In the order in which "global show" prints them. */
 const struct lx_global lx_globals[] = {
-	{ "numa_range", "lnet_numa_range", false },
-	{ "max_interfaces", "lnet_interfaces_max", false },
-	{ "discovery", "lnet_peer_discovery_disabled", true },
-	{ "drop_asym_route", "lnet_drop_asym_route", false },
-	{ "retry_count", "lnet_retry_count", false },
-	{ "transaction_timeout", "lnet_transaction_timeout", false },
-	{ "health_sensitivity", "lnet_health_sensitivity", false },
-	{ "recovery_interval", "lnet_recovery_interval", false },
-	{ "router_sensitivity", "router_sensitivity_percentage", false },
-	{ "lnd_timeout", NULL, false },
-	{ "response_tracking", "lnet_response_tracking", false },
-	{ "recovery_limit", "lnet_recovery_limit", false },
-	{ "max_recovery_ping_interval", "lnet_max_recovery_ping_interval", false },
-	{ NULL, NULL, false }
+	{ "numa_range", "lnet_numa_range", false, false },
+	{ "max_interfaces", "lnet_interfaces_max", false, false },
+	{ "discovery", "lnet_peer_discovery_disabled", true, true },
+	{ "drop_asym_route", "lnet_drop_asym_route", false, true },
+	{ "retry_count", "lnet_retry_count", false, false },
+	{ "transaction_timeout", "lnet_transaction_timeout", false, false },
+	{ "health_sensitivity", "lnet_health_sensitivity", false, false },
+	{ "recovery_interval", "lnet_recovery_interval", false, false },
+	{ "router_sensitivity", "router_sensitivity_percentage", false, false },
+	{ "lnd_timeout", NULL, false, false },
+	{ "response_tracking", "lnet_response_tracking", false, false },
+	{ "recovery_limit", "lnet_recovery_limit", false, false },
+	{ "max_recovery_ping_interval", "lnet_max_recovery_ping_interval", false, false },
+	{ NULL, NULL, false, false }
 };
 /* clang-format on */
 

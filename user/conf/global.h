@@ -11,6 +11,7 @@ struct lx_global {
 	const char *key;
 	const char *tunable; /* NULL: derived from others, read only */
 	bool inverse; /* 1 if the tunable is 0 */
+	bool on_off; /* it is 0 or 1 */
 };
 
 extern const struct lx_global lx_globals[]; /* terminated by key NULL */

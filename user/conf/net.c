@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <internal/ni_setting.h>
 
@@ -53,10 +52,8 @@ const struct lx_conf_ni_setting *lx_conf_ni_settings(void)
 	return settings;
 }
 
-/* A partition has at least one CPU. */
 int lx_conf_cpt(const char *text, char *ret_text, size_t size)
 {
-	unsigned long last = 0, cpus = sysconf(_SC_NPROCESSORS_CONF);
 	const char *item = text + (*text == '['), *end;
 	struct lx_span span;
 	bool ok;
@@ -64,19 +61,12 @@ int lx_conf_cpt(const char *text, char *ret_text, size_t size)
 	do {
 		end = item + strcspn(item, ",]");
 		ok = !lx_span_parse(item, end - item, UINT32_MAX, &span);
-		if (ok && span.last > last)
-			last = span.last;
 		item = end + 1;
 	} while (ok && *end == ',');
-	if (!ok || strcmp(end, *text == '[' ? "]" : "")) {
-		snprintf(ret_text, size, "\"%.40s\"; \"[0]\", \"[0,2-4]\", ... is expected", text);
-		return -EINVAL;
-	}
-	if (last < cpus)
+	if (ok && !strcmp(end, *text == '[' ? "]" : ""))
 		return 0;
-	snprintf(ret_text, size, "\"%.40s\": this machine has %lu CPUs, so partitions 0..%lu",
-		 text, cpus, cpus - 1);
-	return -ERANGE;
+	snprintf(ret_text, size, "\"%.40s\"; \"[0]\", \"[0,2-4]\", ... is expected", text);
+	return -EINVAL;
 }
 
 static int cpt_text(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -263,6 +253,27 @@ static int ni_lnd_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_conf_ni_lnd_tunables(y, value, &((struct walk *)arg)->ni);
 }
 
+/* The NIs of a net share the tunables of its first one: names what others have instead. */
+static int add_ni(struct lx_yaml *y, yaml_node_t *node, struct walk *s)
+{
+	const int32_t *own = (const int32_t *)&s->ni.tun;
+	const struct lx_conf *conf = s->conf;
+	char what[120];
+	size_t first = 0;
+
+	while (first < conf->n_nis && conf->ni[first].net != s->ni.net)
+		first++;
+	for (size_t i = 0; first < conf->n_nis && i < sizeof(s->ni.tun) / sizeof(*own); i++) {
+		if (own[i] == LX_UNSET || own[i] == ((int32_t *)&conf->ni[first].tun)[i])
+			continue;
+		snprintf(what, sizeof(what), "\"%s\" of another NI of %s than its first (line",
+			 lx_conf_ni_settings()[i].name, lx_net_str(s->ni.net));
+		lx_yaml_remark(y, what, s->ni.at.line);
+	}
+	return lx_yaml_append(y, node, &s->conf->ni, &s->conf->n_nis, LX_YAML_ENTRIES, &s->ni,
+			      sizeof(s->ni));
+}
+
 /*
  * Adds an NI for the NID, or one per interface. @err: the first mistake in the entry, which is
  * added all the same so that further mistakes are found. Returns that, or the next mistake.
@@ -287,13 +298,11 @@ static int add_nis(struct lx_yaml *y, yaml_node_t *node, struct walk *s, int err
 	if (s->n_named > 1 && has_nid)
 		return lx_yaml_fail(y, node, -EINVAL, "one \"nid\" for %zu interfaces", s->n_named);
 	if (!s->n_named)
-		more = lx_yaml_append(y, node, &s->conf->ni, &s->conf->n_nis, LX_YAML_ENTRIES,
-				      &s->ni, sizeof(s->ni));
+		more = add_ni(y, node, s);
 	for (size_t i = 0; !more && i < s->n_named; i++) {
 		memcpy(s->ni.ifname, s->named[i].ifname, IFNAMSIZ);
 		s->ni.at = s->named[i].at;
-		more = lx_yaml_append(y, node, &s->conf->ni, &s->conf->n_nis, LX_YAML_ENTRIES,
-				      &s->ni, sizeof(s->ni));
+		more = add_ni(y, node, s);
 	}
 	return err ? err : more;
 }
@@ -388,8 +397,8 @@ const char *lx_conf_net_why(uint32_t net, int err)
 	case -EADDRINUSE:
 		return o2ib ? "another program, or ko2iblnd, has its service; see \"rdma resource "
 			      "show cm_id\", or set tunable service of o2ib" :
-			      "another program listens on its port; see \"ss -ltnp\", or set "
-			      "tunable accept_port of tcp";
+			      "another program listens on its port (\"ss -ltnp\"), or is a node "
+			      "with this NID, as lnetxd may be; each needs an address of its own";
 	case -ENXIO:
 		return "its address is on no RDMA device; see \"rdma link\"";
 	case -EPROTONOSUPPORT:

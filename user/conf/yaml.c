@@ -40,15 +40,21 @@ int lx_yaml_ignored(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return 0;
 }
 
-int lx_yaml_ignore(struct lx_yaml *y, const yaml_node_t *key)
+void lx_yaml_remark(struct lx_yaml *y, const char *what, int line)
 {
 	size_t used = strlen(y->ignored);
+
+	if (!strstr(y->ignored, what))
+		snprintf(y->ignored + used, sizeof(y->ignored) - used, "%s%s %d)",
+			 used ? ", " : "", what, line);
+}
+
+int lx_yaml_ignore(struct lx_yaml *y, const yaml_node_t *key)
+{
 	char name[60];
 
 	snprintf(name, sizeof(name), "\"%.40s\" (line", (char *)key->data.scalar.value);
-	if (!strstr(y->ignored, name))
-		snprintf(y->ignored + used, sizeof(y->ignored) - used, "%s%s %d)",
-			 used ? ", " : "", name, lx_yaml_at(key).line);
+	lx_yaml_remark(y, name, lx_yaml_at(key).line);
 	return 0;
 }
 

@@ -61,7 +61,10 @@ struct lx_conf_place lx_yaml_at(const yaml_node_t *node);
 /* The function of a key that has a meaning elsewhere, and none here: see lx_yaml_ignore(). */
 int lx_yaml_ignored(struct lx_yaml *y, yaml_node_t *value, void *arg);
 
-/* Names a key in y->ignored, once. Returns 0. */
+/* Puts "@what LINE)" into y->ignored, once. */
+void lx_yaml_remark(struct lx_yaml *y, const char *what, int line);
+
+/* Does so for a key. Returns 0. */
 int lx_yaml_ignore(struct lx_yaml *y, const yaml_node_t *key);
 
 /* Records an error at a node (NULL: no place). Returns @error. */

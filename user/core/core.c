@@ -43,6 +43,7 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 	lx_list_init(&core->gateways);
 	lx_list_init(&core->msgs);
 	lx_list_init(&core->done);
+	lx_list_init(&core->own_waiting);
 	lx_list_init(&core->trackers);
 	lx_list_init(&core->recovery_nis);
 	lx_list_init(&core->recovery_peers);
@@ -58,7 +59,7 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
 		lx_portal_init(&core->portal[i]);
 	if (lx_hash_init(&core->peer_nis) || lx_hash_init(&core->mds) ||
-	    lx_hash_init(&core->mes)) {
+	    lx_hash_init(&core->mes) || lx_hash_init(&core->origins)) {
 		lx_core_free(core);
 		return -ENOMEM;
 	}
@@ -160,7 +161,7 @@ void lx_core_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
 	resume_held(&held);
 	lx_ni_stop(ni);
 	lx_change_tell(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net, "interface=%s", ni->ni.ifname);
-	lx_msg_fail_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	lx_msg_fail_ni(ni);
 	lx_parse_drop_waiting(ni);
 	/* Hide it from lookups first: messages that fail now find no path over it. */
 	if (lx_ni_leave_net(ni)) {
@@ -230,7 +231,9 @@ void lx_core_free(struct lx_core *core)
 	lx_hash_fini(&core->peer_nis);
 	lx_hash_fini(&core->mds);
 	lx_hash_fini(&core->mes);
+	lx_hash_fini(&core->origins);
 	lx_freelist_fini(&core->msg_freelist);
+	lx_freelist_fini(&core->origin_freelist);
 	free(core);
 }
 
@@ -312,9 +315,11 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 
 /* ---- upcalls of transports ----------------------------------------------------------- */
 
-void lx_lnd_refused_port(struct lx_ni *ni)
+void lx_lnd_refused(struct lx_ni *ni, enum lx_refused_kind kind, const char *address,
+		    const char *reason)
 {
-	ni->core->stats.refused_ports++;
+	ni->core->stats.refused_ports += kind == LX_REFUSED_PORT;
+	lx_refused_note(ni->core, kind, address, reason);
 }
 
 void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, enum lx_down_why why,

@@ -30,6 +30,7 @@
 #include "pool.h"
 #include "portal.h"
 #include "probe.h"
+#include "refused.h"
 #include "route.h"
 #include "tunables.h"
 
@@ -106,6 +107,11 @@ struct lx_core {
 	struct lx_list done;     /* finalized, not yet processed */
 	bool finalizing;
 	struct lx_freelist msg_freelist;
+	struct lx_list own_waiting; /* our own messages, as origin->waiting */
+	struct lx_hash origins;  /* of lx_origin; origin.c */
+	struct lx_freelist origin_freelist;
+	struct lx_ratelimit origins_full; /* by address */
+	uint64_t slow_bytes; /* of messages that are kept; slow.c */
 	struct lx_list trackers; /* responses due; track.c */
 	struct lx_stats stats;
 	struct lx_list recovery_nis;   /* of lx_core_ni; health.c, recovery.c */
@@ -113,6 +119,7 @@ struct lx_core {
 	struct lx_ratelimit no_route; /* by net */
 
 	struct lx_faults faults;
+	struct lx_refused refused[LX_REFUSED_MAX];
 	struct lx_answers answers;
 
 	/* ping.c, discover.c, probe.c */

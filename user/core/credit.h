@@ -31,6 +31,18 @@ static inline int32_t lx_credit_now(const struct lx_credit *credit)
 	return __atomic_load_n(&credit->now, __ATOMIC_ACQUIRE);
 }
 
+/* The credits there would be without the fast path. */
+static inline int32_t lx_credit_without_lanes(const struct lx_credit *credit)
+{
+	int32_t lanes, now;
+
+	do {
+		lanes = __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE);
+		now = lx_credit_now(credit);
+	} while (lanes != __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE));
+	return now + lanes;
+}
+
 /*
  * Takes the transmit credits for a message (txni and txpeer are set) and passes it to
  * the transport, or queues it. The message may have ended when this returns.
@@ -49,6 +61,11 @@ void lx_credit_return_tx(struct lx_core_msg *msg);
  */
 bool lx_credit_recv(struct lx_core_msg *msg);
 void lx_credit_return_rx(struct lx_core_msg *msg);
+/*
+ * A received message gives back, but for its buffer, what others of its sender and its address
+ * wait for; of buffers there is one more now.
+ */
+void lx_credit_release(struct lx_core_msg *msg);
 
 /*
  * Takes a message that will be ended off the queue where it waits, for a credit or for something

@@ -27,6 +27,7 @@
 #include "discover.h"
 #include "health.h"
 #include "probe.h"
+#include "rank.h"
 
 enum step { STEP_AGAIN, STEP_WAIT, STEP_END, STEP_GONE };
 
@@ -597,6 +598,18 @@ static void ping_path(struct lx_peer *peer, struct lx_id *ret_target, struct lx_
 	*ret_self = lx_list_first(&net->nis, struct lx_core_ni, link)->ni.nid;
 }
 
+/* Of the NIDs of a node one may be dead: begin with that which the user named, if it is healthy. */
+static bool take_named(struct lx_peer *peer, struct lx_nid *target)
+{
+	const struct lx_probe *probe = lx_list_first(&peer->waiters, struct lx_probe, waiter_link);
+	struct lx_peer_ni *pni = probe ? lx_peer_ni_of(peer, &probe->target.nid) : NULL;
+
+	if (!pni || lx_rank_peer_ni_health(pni) < LX_HEALTH_MAX)
+		return false;
+	*target = pni->nid;
+	return true;
+}
+
 static int send_ping(struct lx_peer *peer)
 {
 	struct lx_core *core = peer->core;
@@ -618,6 +631,7 @@ static int send_ping(struct lx_peer *peer)
 		return r;
 	}
 	ping_path(peer, &target, &self);
+	md->first_given = lx_nid_is_any(&self) && take_named(peer, &target.nid);
 	peer->state |= LX_PEER_PING_SENT;
 	peer->sent_ns = lx_core_now(core);
 	peer->ping_md = md->handle;

@@ -37,6 +37,7 @@ struct lx_md {
 	void *user;
 	bool internal;               /* the handler is the core's: it is called directly */
 	bool as_given;               /* requests go only to the given NID, and are not resent */
+	bool first_given;            /* the first attempt goes to it, if it can be reached */
 	bool zombie;                 /* unlinked; freed with the last reference */
 	int unlink_status;           /* for the UNLINK event: why it was unlinked */
 	unsigned int refs;

@@ -40,6 +40,30 @@ static uint64_t check_interval_ns(struct lx_core *core)
 	return (uint64_t)core->tun.alive_router_check_interval * LX_NSEC;
 }
 
+/* Whether a net has no route up, and may have one through this gateway. */
+static bool is_missed(const struct lx_peer *gateway)
+{
+	const struct lx_route *route;
+
+	lx_list_for_each (route, &gateway->routes, gateway_link) {
+		if (!lx_rnet_alive(route->rnet))
+			return true;
+	}
+	return false;
+}
+
+/* A cold site: gateways that start later than we do. After 1, 2, 4 ... s, but not in step. */
+static void plan_checks(struct lx_peer *peer, struct lx_peer_net *net, uint64_t now)
+{
+	uint64_t interval = check_interval_ns(peer->core), wait;
+
+	net->n_retries = is_missed(peer) ? net->n_retries + 1 : 0;
+	wait = LX_NSEC << (net->n_retries < 32 ? net->n_retries : 32);
+	wait += peer->core->ops->random(peer->core->ops_arg) % (wait / 2);
+	net->next_check_ns = now + interval;
+	net->retry_ns = now + (wait < interval ? wait : interval);
+}
+
 /* With checks switched off a gateway is still checked once. */
 static bool check_due(const struct lx_peer *peer, const struct lx_peer_net *net, uint64_t now)
 {
@@ -47,7 +71,7 @@ static bool check_due(const struct lx_peer *peer, const struct lx_peer_net *net,
 		return false;
 	if (!peer->core->tun.alive_router_check_interval)
 		return !(peer->state & LX_PEER_RTR_DISCOVERED);
-	return now >= net->next_check_ns;
+	return now >= net->next_check_ns || (now >= net->retry_ns && is_missed(peer));
 }
 
 static void check_gateway(struct lx_peer *peer, uint64_t now)
@@ -59,7 +83,7 @@ static void check_gateway(struct lx_peer *peer, uint64_t now)
 	lx_list_for_each(net, &peer->nets, link) {
 		if (!check_due(peer, net, now))
 			continue;
-		net->next_check_ns = now + check_interval_ns(peer->core);
+		plan_checks(peer, net, now);
 		peer->check_net = net->id;
 		peer->state &= ~LX_PEER_NIDS_UPTODATE;
 		peer->state |= LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH | LX_PEER_RTR_DISCOVERY;
@@ -260,13 +284,12 @@ int lx_monitor_route(struct lx_core *core, bool enable, bool at_once)
 		lx_monitor_route_stop(core, 3 * check_round_ns(core));
 		return 0;
 	}
-	if (core->routing == LX_ROUTING_STOPPING)
-		return -EBUSY;
-	if (core->routing != LX_ROUTING_OFF)
+	if (core->routing == LX_ROUTING_ON || core->routing == LX_ROUTING_STARTING)
 		return 0;
 	r = lx_credit_pools_make(core);
+	/* Neighbours have seen one that is stopping, and it forwards still. */
 	if (!r)
-		routing_start(core, at_once);
+		routing_start(core, at_once || core->routing == LX_ROUTING_STOPPING);
 	return r;
 }
 
@@ -327,8 +350,10 @@ void lx_monitor_second(struct lx_core *core)
 {
 	expire_waiting(core);
 	lx_track_tick(core);
+	lx_slow_second(core);
 	lx_recovery_tick(core);
 	lx_discover_tick(core);
+	lx_peer_tick(core);
 	check_gateways(core);
 	routing_step(core);
 }

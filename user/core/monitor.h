@@ -14,7 +14,7 @@ void lx_monitor_second(struct lx_core *core);
 /**
  * lx_monitor_route - switch routing (lnet.md 10.3)
  * @at_once: no delay; for a node that is just starting
- * Returns 0, -EBUSY still stopping, -ENOMEM no buffers.
+ * Returns 0, -ENOMEM no buffers.
  */
 int lx_monitor_route(struct lx_core *core, bool enable, bool at_once);
 

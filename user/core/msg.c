@@ -34,6 +34,7 @@ struct lx_core_msg *lx_msg_new(struct lx_core *core)
 	msg->core = core;
 	msg->src_param = msg->rtr_param = lx_nid_any;
 	lx_list_init(&msg->link);
+	lx_queue_init_at(&msg->at);
 	lx_list_append(&core->msgs, &msg->all);
 	if (++core->stats.msgs_alloc > core->stats.msgs_max)
 		core->stats.msgs_max = core->stats.msgs_alloc;
@@ -143,12 +144,27 @@ static void resend(struct lx_core_msg *msg)
 
 /* ---- the end -------------------------------------------------------------------- */
 
+/*
+ * To a process, which nobody can dial. Anybody can write its pid, into a message that we forward or
+ * a request that we answer: its node does not pay with its health.
+ */
+static void note_no_process(struct lx_core_msg *msg)
+{
+	if (!msg->status || !(msg->m.target.pid & LX_PID_USERFLAG))
+		return;
+	msg->m.hstatus = LX_HSTATUS_OK;
+	if (!msg->drop)
+		msg->drop = LX_REASON_NO_PROCESS;
+}
+
 /* Counters and health. A failure after the deadline costs no health. */
 static void account(struct lx_core_msg *msg)
 {
 	bool late = !msg->m.routing && msg->m.deadline_ns &&
 		    msg->m.deadline_ns <= lx_core_now(msg->core);
 
+	if (msg->status && msg->txpeer && msg->txpeer->net)
+		lx_peer_of(msg->txpeer)->failed = msg->txpeer->nid;
 	if (!msg->status && msg->phase == LX_PHASE_TX) {
 		lx_count_sent(msg);
 		lx_health_ok(msg->txni, NULL);
@@ -185,9 +201,19 @@ static void end_pair(struct lx_core_msg *reply)
 	reply->md = NULL;
 }
 
+/* Until a neighbour is dialled again, messages end with the error of the last attempt. */
+static int reason_of(const struct lx_core_msg *msg)
+{
+	const struct lx_cause *down = msg->txpeer ? &msg->txpeer->down : NULL;
+
+	return msg->status == -EHOSTUNREACH && down && lx_down_is_lost(down) && down->error
+		       ? down->error
+		       : msg->status;
+}
+
 static void tell(struct lx_core_msg *msg)
 {
-	msg->event.status = msg->status;
+	msg->event.status = reason_of(msg);
 	/* A request that was not sent gets no response. */
 	if (msg->status && msg->awaits) {
 		lx_track_end(msg->md, NULL, NULL);
@@ -203,6 +229,7 @@ static void msg_end(struct lx_core_msg *msg)
 
 	if (msg->pair && msg->m.hdr.type == LX_MSG_REPLY)
 		end_pair(msg);
+	note_no_process(msg);
 	account(msg);
 	if (msg->status && msg->txni && may_resend(msg)) {
 		resend(msg);
@@ -229,6 +256,7 @@ static void msg_end(struct lx_core_msg *msg)
 	if (msg->rxni)
 		lx_ni_put(msg->rxni);
 	lx_answer_end(msg);
+	lx_origin_put(core, msg->origin);
 	msg_free(msg);
 	/* lx_node_stop() waits for the core to be idle: let it check again. */
 	if (core->draining)
@@ -252,6 +280,17 @@ static void drain_done(struct lx_core *core)
 	core->finalizing = false;
 }
 
+void lx_msg_ends_hold(struct lx_core *core)
+{
+	core->finalizing = true;
+}
+
+void lx_msg_ends_go_on(struct lx_core *core)
+{
+	core->finalizing = false;
+	drain_done(core);
+}
+
 void lx_lnd_finalize(struct lx_msg *m, int status)
 {
 	struct lx_core_msg *msg = lx_core_msg(m);
@@ -268,15 +307,43 @@ void lx_msg_finish(struct lx_core_msg *msg, int status)
 	lx_lnd_finalize(&msg->m, status);
 }
 
+static void fail_waiting(struct lx_core_msg *msg, int status, enum lx_hstatus hstatus)
+{
+	lx_credit_stop_waiting(msg);
+	msg->m.hstatus = hstatus;
+	lx_msg_finish(msg, status);
+}
+
 void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatus)
 {
 	struct lx_core_msg *msg;
 
-	while ((msg = lx_list_first(queue, struct lx_core_msg, link))) {
+	while ((msg = lx_list_first(queue, struct lx_core_msg, link)))
+		fail_waiting(msg, status, hstatus);
+}
+
+static void fail_tx_queue(struct lx_queue *queue, int status, enum lx_hstatus hstatus)
+{
+	struct lx_queued *at;
+
+	while ((at = lx_queue_next(queue)))
+		fail_waiting(lx_container_of(at, struct lx_core_msg, at), status, hstatus);
+}
+
+void lx_msg_fail_ni(struct lx_core_ni *ni)
+{
+	struct lx_core_msg *msg, *tmp;
+	struct lx_list doomed;
+
+	lx_list_init(&doomed);
+	lx_list_for_each_safe(msg, tmp, &ni->ni.core->msgs, all) {
+		if (msg->txni != ni || msg->phase != LX_PHASE_TX_WAIT || !msg->waits_share)
+			continue;
 		lx_credit_stop_waiting(msg);
-		msg->m.hstatus = hstatus;
-		lx_msg_finish(msg, status);
+		lx_list_append(&doomed, &msg->link);
 	}
+	fail_tx_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	lx_msg_fail_queue(&doomed, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
 }
 
 void lx_msg_fail_peer(struct lx_peer_ni *pni)
@@ -284,8 +351,8 @@ void lx_msg_fail_peer(struct lx_peer_ni *pni)
 	/* Before the answers that its requests wait for. */
 	lx_parse_drop_from(pni);
 	/* A NID that is gone is not the fault of our NI; that its net went down is. */
-	lx_msg_fail_queue(&pni->tx_queue, -ESHUTDOWN,
-			  pni->net ? LX_HSTATUS_LOCAL_ABORTED : LX_HSTATUS_REMOTE_DROPPED);
+	fail_tx_queue(&pni->tx_queue, -ESHUTDOWN,
+		      pni->net ? LX_HSTATUS_LOCAL_ABORTED : LX_HSTATUS_REMOTE_DROPPED);
 }
 
 /* ---- the path --------------------------------------------------------------------- */
@@ -357,7 +424,8 @@ static int select_path(const struct lx_core_msg *msg, struct lx_peer_ni *dst,
 		.origin = &msg->m.hdr.src_nid,
 		.avoid = msg->avoid,
 		.reserved = lx_msg_is_reserved(msg),
-		.dst_given = msg->md && msg->md->as_given && !msg->response,
+		.dst_given = msg->md && !msg->response &&
+			     (msg->md->as_given || (msg->md->first_given && !msg->resends)),
 		.forwarded = forwarded,
 		.previous = forwarded && msg->rxpeer->net ? lx_peer_of(msg->rxpeer) : NULL,
 	};
@@ -417,7 +485,7 @@ static void report_no_route(struct lx_core_msg *msg)
 			    : lx_nid_is_any(&msg->rtr_param) ? "" : lx_nid_str(&msg->rtr_param),
 		missed,
 		msg->response ? "a request cannot be answered" : "a message cannot be forwarded",
-		lx_rnet_lookup(core, net) ? "all routes to its net are down"
+		lx_rnet_lookup(core, net) ? "no live route leads to it"
 					  : "no route to its net is configured",
 		lx_rnet_lookup(core, net) ? "show" : "add");
 }

@@ -22,14 +22,15 @@
 #define LX_CORE_MSG_H
 
 #include "core.h"
+#include "origin.h"
 #include "rank.h"
 
 enum lx_msg_phase {
 	LX_PHASE_NEW,       /* being prepared; in no queue */
 	LX_PHASE_PENDING,   /* waits for discovery of its peer */
-	LX_PHASE_TX_WAIT,   /* waits for a transmit credit */
+	LX_PHASE_TX_WAIT,   /* waits for a transmit credit, or its address's share of them */
 	LX_PHASE_TX,        /* owned by the transport, being sent */
-	LX_PHASE_RX_WAIT,   /* waits for a router credit or buffer */
+	LX_PHASE_RX_WAIT,   /* waits for a router credit, or a buffer, or its share of these */
 	LX_PHASE_ANSWER_WAIT, /* waits until we owe its sender fewer answers (answer.h) */
 	LX_PHASE_DELAYED,   /* delayed on a lazy portal */
 	LX_PHASE_HELD_TX,   /* held by a rule of fault injection, with its credits */
@@ -42,6 +43,7 @@ struct lx_core_msg {
 	struct lx_core *core;
 	struct lx_list all;  /* in core->msgs */
 	struct lx_list link; /* in the queue of its phase, or core->done */
+	struct lx_queued at; /* TX_WAIT: the same, but in its address's queue by link */
 	enum lx_msg_phase phase;
 	int status;
 	uint64_t held_until_ns; /* HELD_TX, HELD_RX */
@@ -69,10 +71,16 @@ struct lx_core_msg {
 	struct lx_core_ni *rxni;
 	struct lx_peer_ni *rxpeer; /* previous hop */
 	void *rx;                  /* identifies it to the transport */
+	bool stranger; /* received: as in struct lx_rx_from */
 	bool rdma_get;
 	struct lx_pool *pool;
 	struct lx_rbuf *rbuf;
 	bool has_rtr_credit, has_pool_credit; /* or waits for it */
+	struct lx_origin *origin;  /* to be forwarded: where it came from */
+	unsigned int shares;       /* 1 << enum lx_share_of: those that it has */
+	bool waits_share;          /* in a queue of its origin */
+	uint64_t admitted_ns;      /* to be forwarded: when it had its path */
+	size_t kept;               /* bytes of extra memory that it takes (slow.h) */
 	bool ack_wanted;
 	bool transit;              /* received to be forwarded: dropped if that fails */
 	enum lx_reason drop;       /* why it is dropped, if known */
@@ -100,11 +108,18 @@ int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
 	       bool internal);
 
+/* Between these two, messages that end stay in memory, and in core->msgs. Not while they end. */
+void lx_msg_ends_hold(struct lx_core *core);
+void lx_msg_ends_go_on(struct lx_core *core);
+
 /* Chooses a path for a message and sends it, or ends it if there is no path. */
 void lx_msg_route(struct lx_core_msg *msg);
 
 /* Ends all messages in a queue with @status; none that a transport waits for (parse.h). */
 void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatus);
+
+/* The NI stops: ends the messages that wait for its credits, or for their share of them. */
+void lx_msg_fail_ni(struct lx_core_ni *ni);
 
 /* The peer NI cannot be reached any more: ends the messages that wait for its credits. */
 void lx_msg_fail_peer(struct lx_peer_ni *pni);

@@ -49,6 +49,18 @@ bool lx_ni_is_local_nid(struct lx_core *core, const struct lx_nid *nid)
 	return ni_find(core, nid);
 }
 
+const struct lx_nid *lx_lnd_own_nid(struct lx_ni *lni, unsigned int i)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+
+	lx_ni_for_each(net, ni, lni->core) {
+		if (!i--)
+			return &ni->ni.nid;
+	}
+	return NULL;
+}
+
 void lx_ni_get(struct lx_core_ni *ni)
 {
 	ni->refs++;
@@ -121,7 +133,7 @@ static struct lx_core_ni *ni_new(struct lx_core *core, const struct lx_lnd *lnd,
 		return NULL;
 	ni->refs = 1;
 	lx_list_init(&ni->link);
-	lx_list_init(&ni->tx_queue);
+	lx_queue_init(&ni->tx_queue);
 	lx_list_init(&ni->recovery.link);
 	ni->ni.lnd = lnd;
 	ni->ni.core = core;

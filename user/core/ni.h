@@ -16,6 +16,7 @@
 #include <lnetx/conf.h>
 
 #include "../base/list.h"
+#include "../base/queue.h"
 #include "down.h"
 #include "health.h"
 
@@ -48,7 +49,8 @@ struct lx_core_ni {
 	bool silent;        /* router: not pinged through it for too long */
 	bool worn;          /* health dropped to 0 and is not yet full again */
 	int32_t tx_credits, tx_credits_min;
-	struct lx_list tx_queue; /* of lx_core_msg that wait for a credit */
+	struct lx_queue tx_queue; /* of lx_core_msg that wait for a credit */
+	unsigned int tx_forwarding; /* forwarded messages that have a share (origin.h) */
 	uint32_t priority; /* as of its net */
 	uint64_t seq;
 	struct lx_traffic traffic;

@@ -100,9 +100,11 @@ enum verdict { ACCEPT, DROP, ILLEGAL };
 
 static enum verdict check_header(const struct lx_hdr *hdr, enum lx_reason *ret_reason)
 {
-	*ret_reason = lx_admit_header(&hdr->src_nid, &hdr->dst_nid, hdr->type,
-				      hdr->payload_length);
-	return *ret_reason ? ILLEGAL : ACCEPT;
+	*ret_reason = lx_admit_header(hdr->type, hdr->payload_length);
+	if (*ret_reason)
+		return ILLEGAL;
+	*ret_reason = lx_admit_nids(&hdr->src_nid, &hdr->dst_nid);
+	return *ret_reason ? DROP : ACCEPT;
 }
 
 static enum verdict check_destination(struct lx_core_ni *ni, const struct lx_hdr *hdr,
@@ -112,12 +114,16 @@ static enum verdict check_destination(struct lx_core_ni *ni, const struct lx_hdr
 
 	if (lx_nid_eq(&hdr->dst_nid, &ni->ni.nid))
 		return ACCEPT;
+	/*
+	 * Lustre closes the connection. But the neighbour may only have forwarded, or answered,
+	 * what a third node has made up.
+	 */
 	*ret_reason = lx_admit_transit(&hdr->dst_nid, ni->ni.net);
 	if (*ret_reason)
-		return ILLEGAL;
+		return DROP;
 	if (lx_ni_is_local_nid(core, &hdr->dst_nid)) {
 		*ret_reason = LX_REASON_WRONG_NET;
-		return ILLEGAL;
+		return DROP;
 	}
 	if (from->rdma_get) {
 		*ret_reason = LX_REASON_RDMA_NOT_FOR_ME;
@@ -130,6 +136,17 @@ static enum verdict check_destination(struct lx_core_ni *ni, const struct lx_hdr
 	}
 	*ret_reason = LX_REASON_ROUTING_DISABLED;
 	return core->routing == LX_ROUTING_OFF ? DROP : ACCEPT;
+}
+
+/* Our own NIDs are the source of messages only on a connection to ourselves. */
+static enum verdict check_source(struct lx_core *core, const struct lx_hdr *hdr,
+				 const struct lx_rx_from *from, enum lx_reason *ret_reason)
+{
+	if (lx_nid_eq(&hdr->src_nid, &from->nid) || !lx_ni_is_local_nid(core, &hdr->src_nid) ||
+	    lx_ni_is_local_nid(core, &from->nid))
+		return ACCEPT;
+	*ret_reason = LX_REASON_OWN_NID;
+	return DROP;
 }
 
 /* ---- what an accepted message tells about its sender -------------------------------- */
@@ -165,7 +182,7 @@ static void note_sender(struct lx_core *core, struct lx_peer_ni *from, uint32_t 
 static void note_received(struct lx_core_msg *msg)
 {
 	lx_count_received(msg);
-	lx_health_ok(msg->rxni, msg->rxpeer);
+	lx_health_ok(msg->rxni, msg->stranger ? NULL : msg->rxpeer);
 }
 
 /* Reception failed. Clears the status, so that msg.c does not count it again. */
@@ -193,8 +210,8 @@ void lx_lnd_offloaded(struct lx_ni *lni, const struct lx_nid *nid, const struct 
 	if (!lx_count_offloaded(ni, from, c) || ni->state != LX_NI_UP)
 		return;
 	note_ni(ni);
-	lx_health_ok(ni, from);
-	if (!from)
+	lx_health_ok(ni, c->stranger ? NULL : from);
+	if (!from || c->stranger)
 		return;
 	note_sender(lni->core, from, c->src_net);
 	lx_announce_routed(lni->core, from);
@@ -466,20 +483,27 @@ static struct lx_core_msg *incoming_new(struct lx_core_ni *ni, const struct lx_h
 					const struct lx_rx_from *from, void *rx,
 					enum lx_reason *ret_reason)
 {
+	bool routing = !lx_nid_eq(&hdr->dst_nid, &ni->ni.nid);
 	struct lx_core *core = ni->ni.core;
+	struct lx_origin *origin = NULL;
 	struct lx_core_msg *msg;
 	struct lx_peer_ni *peer;
 
 	*ret_reason = core->stopping ? LX_REASON_SHUTDOWN : LX_REASON_NO_MEMORY;
-	if (core->stopping || lx_peer_ni_from(core, from, &peer))
+	if (core->stopping || lx_peer_ni_from(core, from, &peer) ||
+	    (routing && lx_origin_get(core, from, &origin)))
 		return NULL;
 	msg = lx_msg_new(core);
-	if (!msg)
+	if (!msg) {
+		lx_origin_put(core, origin);
 		return NULL;
+	}
 	msg->m.hdr = *hdr;
-	msg->m.routing = !lx_nid_eq(&hdr->dst_nid, &ni->ni.nid);
+	msg->m.routing = routing;
+	msg->origin = origin;
 	msg->rx = rx;
 	msg->rdma_get = from->rdma_get;
+	msg->stranger = from->stranger;
 	msg->rxni = ni;
 	lx_ni_get(ni);
 	msg->rxpeer = peer;
@@ -519,7 +543,8 @@ static enum outcome take(struct lx_core_msg *msg)
 
 	if (is_asymmetric(msg))
 		return drop(msg, LX_REASON_ASYM_ROUTE);
-	note_sender(core, msg->rxpeer, lx_nid_net(&hdr->src_nid));
+	if (!msg->stranger)
+		note_sender(core, msg->rxpeer, lx_nid_net(&hdr->src_nid));
 	if (msg->m.routing) {
 		note_ni(msg->rxni);
 		lx_announce_routed(core, msg->rxpeer);
@@ -572,6 +597,8 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 			note_ni(ni);
 		verdict = check_destination(ni, hdr, from, &reason);
 	}
+	if (verdict == ACCEPT)
+		verdict = check_source(core, hdr, from, &reason);
 	if (verdict == ACCEPT && core->faults.n &&
 	    lx_fault_drops(core, hdr, &ni->ni.nid, false, NULL)) {
 		verdict = DROP;

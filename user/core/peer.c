@@ -14,6 +14,8 @@
 #include "credit.h"
 #include "udsp.h"
 
+#define SILENT_S 3600 /* a peer that has not answered */
+
 /* Calls the watchers of peers that have this callback. */
 #define ANNOUNCE(core, what, ...) \
 	do { \
@@ -184,18 +186,6 @@ void lx_peer_net_down(struct lx_core *core, uint32_t net)
 	each_on_net(core, net, peer_ni_limits);
 }
 
-/* The credits there would be without the fast path. */
-static int32_t without_lanes(const struct lx_credit *credit)
-{
-	int32_t lanes, now;
-
-	do {
-		lanes = __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE);
-		now = lx_credit_now(credit);
-	} while (lanes != __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE));
-	return now + lanes;
-}
-
 static void move_credits(struct lx_credit **credit, struct lx_credit *own, struct lx_credit *to)
 {
 	struct lx_credit *from = *credit;
@@ -204,7 +194,8 @@ static void move_credits(struct lx_credit **credit, struct lx_credit *own, struc
 		to = own;
 	if (from == to)
 		return;
-	__atomic_add_fetch(&to->now, without_lanes(from) - without_lanes(to), __ATOMIC_ACQ_REL);
+	__atomic_add_fetch(&to->now, lx_credit_without_lanes(from) - lx_credit_without_lanes(to),
+			   __ATOMIC_ACQ_REL);
 	to->min = from->min;
 	*credit = to;
 }
@@ -274,6 +265,7 @@ static struct lx_peer *peer_new(struct lx_core *core, const struct lx_nid *prima
 		return NULL;
 	peer->core = core;
 	peer->number = ++core->peer_seq;
+	peer->made_ns = lx_core_now(core);
 	peer->refs = 1;
 	peer->primary = *primary;
 	peer->push_from = peer->push_to = lx_nid_any;
@@ -323,7 +315,7 @@ static struct lx_peer_ni *peer_ni_new(struct lx_core *core, const struct lx_nid 
 	}
 	pni->health.value = LX_HEALTH_MAX;
 	lx_list_init(&pni->link);
-	lx_list_init(&pni->tx_queue);
+	lx_queue_init(&pni->tx_queue);
 	lx_list_init(&pni->rtr_queue);
 	lx_list_init(&pni->request_queue);
 	lx_list_init(&pni->recovery.link);
@@ -389,6 +381,32 @@ bool lx_peer_idle(const struct lx_peer *peer)
 			return false;
 	}
 	return true;
+}
+
+static bool has_answered(const struct lx_peer *peer)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer) {
+		if (pni->last_alive_ns)
+			return true;
+	}
+	return false;
+}
+
+void lx_peer_tick(struct lx_core *core)
+{
+	uint64_t now = lx_core_now(core);
+	struct lx_peer *peer, *next;
+
+	if (core->unreachables || now / LX_NSEC % 60) /* there may be many */
+		return;
+	lx_list_for_each_safe(peer, next, &core->peers, link) {
+		if (now - peer->made_ns >= SILENT_S * LX_NSEC && lx_peer_idle(peer) &&
+		    !has_answered(peer))
+			lx_peer_delete(peer);
+	}
 }
 
 bool lx_peer_make_room(struct lx_core *core)

@@ -18,9 +18,11 @@
 
 #include "../base/hash.h"
 #include "../base/list.h"
+#include "../base/queue.h"
 #include "down.h"
 #include "health.h"
 #include "pinginfo.h"
+#include "slow.h"
 
 struct lx_core;
 struct lx_core_msg;
@@ -39,7 +41,7 @@ struct lx_peer_ni {
 	struct lx_credit *tx; /* own_tx, or memory shared with the fast path (credit.h) */
 	struct lx_credit own_tx;
 	int32_t tx_max;
-	struct lx_list tx_queue; /* of lx_core_msg that wait for a transmit credit */
+	struct lx_queue tx_queue; /* of lx_core_msg that wait for a transmit credit */
 	uint64_t tx_queued_bytes;
 	struct lx_credit *rtr, own_rtr; /* the same for router credits */
 	int32_t rtr_max;
@@ -47,6 +49,8 @@ struct lx_peer_ni {
 	uint64_t answer_bytes;    /* that the answers which we owe it take (answer.h) */
 	struct lx_list request_queue; /* of its lx_core_msg that wait for these to end */
 	unsigned int awaited; /* answers that we wait for from it, each a reference (track.c) */
+
+	struct lx_slow slow;
 
 	uint32_t status;         /* reported by its node or its transport; INVALID: unknown */
 	struct lx_cause down;    /* reason for LX_NI_STATUS_DOWN */
@@ -77,7 +81,10 @@ struct lx_peer_net {
 	struct lx_list nis;
 	uint32_t priority; /* of policies; 0 best */
 	uint64_t seq;
-	uint64_t next_check_ns; /* gateways (lnet.md 10.3) */
+	/* gateways (lnet.md 10.3) */
+	uint64_t next_check_ns;
+	uint64_t retry_ns; /* the next check, if a net that it leads to has no route up */
+	unsigned int n_retries; /* such checks in a row */
 };
 
 /* State bits that belong to a step of discovery: only with what the step has made are they true. */
@@ -96,9 +103,11 @@ struct lx_peer {
 	unsigned int n_nis;
 	unsigned int refs;
 	bool deleted;
+	uint64_t made_ns;
 	bool by_lo;     /* this node, discovered as 0@lo, too: shown with that NID */
 	uint32_t state; /* enum lx_peer_state */
 	uint64_t send_seq;
+	struct lx_nid failed;        /* its NID that the last failed message went to; 0: none */
 
 	/* as a gateway: route.c */
 	struct lx_list gateway_link; /* in core->gateways */
@@ -222,6 +231,8 @@ bool lx_peer_idle(const struct lx_peer *peer);
  * False: there is no room for another one.
  */
 bool lx_peer_make_room(struct lx_core *core);
+/* Forgets those, such as mistyped NIDs, that have not answered within an hour. */
+void lx_peer_tick(struct lx_core *core);
 /* @from and @to are one node: those who wait for @from's discovery now wait for @to's. */
 void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from);
 

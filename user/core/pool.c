@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../base/queue.h"
 #include "core.h"
 #include "pool.h"
 
@@ -19,13 +20,13 @@
 
 /* Default sizes: those of one CPU partition (lnet.md 9.2). */
 static const uint32_t pool_default[LX_POOLS] = { 512, 4096, 256 };
-static const uint32_t pool_pages[LX_POOLS] = { 0, 1, LX_PAYLOAD_MAX / PAGE };
+static const uint32_t pool_pages[LX_POOLS] = { 0, LX_SMALL_MAX / PAGE, LX_PAYLOAD_MAX / PAGE };
 
 enum lx_pool_class lx_pool_class_of(size_t payload)
 {
 	if (!payload)
 		return LX_POOL_TINY;
-	return payload <= PAGE ? LX_POOL_SMALL : LX_POOL_LARGE;
+	return payload <= LX_SMALL_MAX ? LX_POOL_SMALL : LX_POOL_LARGE;
 }
 
 static int64_t *pool_tunable(struct lx_core *core, unsigned int class)
@@ -39,19 +40,24 @@ static int64_t *pool_tunable(struct lx_core *core, unsigned int class)
 	return tunable[class];
 }
 
+static uint32_t wanted_of(const struct lx_pool *pool)
+{
+	return pool->wanted + pool->kept;
+}
+
 static int grow(struct lx_core *core, struct lx_pool *pool)
 {
 	struct lx_rbuf **free_list;
 
-	if (pool->wanted > pool->cap) {
-		free_list = realloc(pool->free, pool->wanted * sizeof(*free_list));
+	if (wanted_of(pool) > pool->cap) {
+		free_list = realloc(pool->free, wanted_of(pool) * sizeof(*free_list));
 		if (!free_list)
 			return -ENOMEM;
 		pool->free = free_list;
-		pool->cap = pool->wanted;
+		pool->cap = wanted_of(pool);
 	}
-	while (pool->made < pool->wanted) {
-		uint32_t n = pool->wanted - pool->made;
+	while (pool->made < wanted_of(pool)) {
+		uint32_t n = wanted_of(pool) - pool->made;
 		int r;
 
 		if (pool->size && n > SLAB_BYTES / pool->size)
@@ -68,7 +74,7 @@ static int grow(struct lx_core *core, struct lx_pool *pool)
 
 static void shrink(struct lx_core *core, struct lx_pool *pool)
 {
-	while (pool->made > pool->wanted && pool->n_free) {
+	while (pool->made > wanted_of(pool) && pool->n_free) {
 		core->ops->rbuf_free(pool->free[--pool->n_free]);
 		pool->made--;
 		pool->credits--;
@@ -88,7 +94,7 @@ static int pool_fit(struct lx_core *core, unsigned int class)
 	r = grow(core, pool);
 	/* Keep the buffers that could be allocated. */
 	if (r)
-		pool->wanted = pool->made;
+		pool->wanted = pool->made - pool->kept;
 	pool->credits_min = pool->credits;
 	return r;
 }
@@ -108,7 +114,7 @@ void lx_pool_free_all(struct lx_core *core)
 	for (unsigned int i = 0; i < LX_POOLS; i++) {
 		struct lx_pool *pool = &core->pool[i];
 
-		pool->wanted = 0;
+		pool->wanted = pool->kept = 0;
 		shrink(core, pool);
 		free(pool->free);
 		pool->free = NULL;
@@ -137,6 +143,15 @@ int lx_pool_resize(struct lx_core *core, const int64_t totals[LX_POOLS])
 	return r;
 }
 
+int lx_pool_keep(struct lx_core *core, struct lx_pool *pool, bool on)
+{
+	pool->kept += on ? 1 : -1;
+	if (!on || !grow(core, pool))
+		return 0;
+	pool->kept--;
+	return -ENOMEM;
+}
+
 struct lx_rbuf *lx_pool_take(struct lx_pool *pool)
 {
 	return pool->free[--pool->n_free];
@@ -144,7 +159,7 @@ struct lx_rbuf *lx_pool_take(struct lx_pool *pool)
 
 void lx_pool_give(struct lx_core *core, struct lx_pool *pool, struct lx_rbuf *rbuf)
 {
-	if (pool->made > pool->wanted) {
+	if (pool->made > wanted_of(pool)) {
 		core->ops->rbuf_free(rbuf);
 		pool->made--;
 		/* Its credit is not returned either. */

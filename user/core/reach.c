@@ -12,11 +12,21 @@
 #include "reach.h"
 
 /* Returns why there is no connection to it, or 0. */
-static int explain_neighbour(struct lx_core *core, const struct lx_nid *nid,
+static int explain_neighbour(struct lx_core *core, const struct lx_nid *nid, bool has_source,
 			     const struct lx_text *t)
 {
-	const struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+	const struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid), *other;
+	const struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
 
+	other = peer && !has_source ? lx_peer_ni_of(peer, &peer->failed) : NULL;
+	if (other && other != pni) {
+		lx_text_add(t, "it went by another NID of that node, %s%s%s; with a source on %s "
+			    "a ping goes by %s", lx_nid_str(&other->nid),
+			    lx_peer_ni_up(other) ? "" : ": ",
+			    lx_peer_ni_up(other) ? "" : lx_down_str(&other->down),
+			    lx_net_str(lx_nid_net(nid)), lx_nid_str(nid));
+		return lx_down_is_lost(&other->down) ? other->down.error : 0;
+	}
 	if (!pni || lx_peer_ni_up(pni)) {
 		lx_text_add(t, "it is a direct neighbour");
 		return 0;
@@ -39,7 +49,7 @@ static void explain_live(const struct lx_rnet *rnet, const struct lx_net *from,
 		lx_text_add(t, "%s%s", between, lx_nid_str(&route->nid));
 		between = " or ";
 	}
-	lx_text_add(t, ", which is up: check beyond it, and the route back");
+	lx_text_add(t, ", which was up when last asked: check beyond it, and the route back");
 }
 
 static void explain_dead(const struct lx_rnet *rnet, const struct lx_net *from,
@@ -67,7 +77,8 @@ static void explain_far(struct lx_core *core, uint32_t net, const struct lx_net 
 	struct lx_route *route;
 
 	if (!rnet) {
-		lx_text_add(t, "no route to %s is configured; see \"lnetx route add\"",
+		lx_text_add(t, "no route to %s is configured; \"lnetx route add\" or "
+			    "lx_route_add() adds one",
 			    lx_net_str(net));
 		return;
 	}
@@ -121,7 +132,7 @@ int lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct lx
 					? "it is our own NID, but the source is on another net"
 					: "it is our own NID");
 	else if (ni ? lx_nid_net(source) == net : !!lx_net_lookup(core, net))
-		return explain_neighbour(core, nid, &t);
+		return explain_neighbour(core, nid, ni, &t);
 	else if (!ni || !explain_gateway(core, nid, &t))
 		explain_far(core, net, ni ? ni->net : NULL, &t);
 	return 0;

@@ -340,6 +340,17 @@ bool lx_route_alive(const struct lx_route *route)
 	return !why_down(route);
 }
 
+bool lx_rnet_alive(const struct lx_rnet *rnet)
+{
+	const struct lx_route *route;
+
+	lx_list_for_each (route, &rnet->routes, link) {
+		if (lx_route_alive(route))
+			return true;
+	}
+	return false;
+}
+
 /* As why_down(), and since when. */
 static void cause_of(const struct lx_route *route, struct lx_cause *ret_cause)
 {
@@ -610,6 +621,11 @@ static bool better_route(const struct candidate *a, const struct candidate *b,
 	return ra->seq < rb->seq; /* 7 */
 }
 
+bool lx_route_ends_at(const struct lx_peer *gateway, const struct lx_peer_ni *dst)
+{
+	return gateway == lx_peer_of(dst);
+}
+
 struct lx_route *lx_route_select(struct lx_core *core, const struct lx_peer_ni *dst,
 				 uint32_t local_net, const struct lx_peer *but,
 				 const struct lx_avoid *avoid,
@@ -628,7 +644,8 @@ struct lx_route *lx_route_select(struct lx_core *core, const struct lx_peer_ni *
 
 		if (c.route->seq > last_seq)
 			last_seq = c.route->seq;
-		if (!gateway_net || c.route->gateway == but || !lx_route_alive(c.route))
+		if (!gateway_net || c.route->gateway == but ||
+		    lx_route_ends_at(c.route->gateway, dst) || !lx_route_alive(c.route))
 			continue;
 		c.gateway_ni = lx_rank_best_peer_ni(gateway_net, NULL, avoid);
 		c.preferred = lx_udsp_prefers_gateway(dst, c.route->gateway);
@@ -680,6 +697,14 @@ static void route_describe(const struct lx_route *route, struct lx_route_info *r
 	lx_route_describe_down(route, &ret_info->down);
 }
 
+static int by_gateway(const void *a, const void *b)
+{
+	const struct lx_route_info *x = a, *y = b;
+
+	return memcmp(&x->gateway, &y->gateway, sizeof(x->gateway));
+}
+
+/* In an order that does not change: that of the lists of routes is random. */
 int lx_route_describe_all(struct lx_core *core, struct lx_route_info **ret_list, size_t *ret_n)
 {
 	struct lx_route_info *list;
@@ -693,11 +718,13 @@ int lx_route_describe_all(struct lx_core *core, struct lx_route_info **ret_list,
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	n = 0;
-	lx_list_for_each(rnet, &core->rnets, link)
+	*ret_n = 0;
+	lx_list_for_each(rnet, &core->rnets, link) {
+		n = *ret_n;
 		lx_list_for_each(route, &rnet->routes, link)
-			route_describe(route, &list[n++]);
+			route_describe(route, &list[(*ret_n)++]);
+		qsort(&list[n], *ret_n - n, sizeof(*list), by_gateway);
+	}
 	*ret_list = list;
-	*ret_n = n;
 	return 0;
 }

@@ -43,6 +43,8 @@ struct lx_route {
 };
 
 struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net);
+/* Whether it has a route that is up. */
+bool lx_rnet_alive(const struct lx_rnet *rnet);
 /* By the NID it was configured with. */
 struct lx_route *lx_route_lookup(struct lx_core *core, uint32_t net, const struct lx_nid *nid);
 
@@ -63,6 +65,12 @@ void lx_route_delete_through(struct lx_peer *gateway);
 bool lx_route_alive(const struct lx_route *route);
 /* The reason why it is down, and since when; empty if it is up. */
 void lx_route_describe_down(const struct lx_route *route, struct lx_down *ret_down);
+
+/*
+ * A gateway does not take messages for its own NIDs on other nets; a Lustre node closes all of the
+ * sender's connections. So it is no way to them.
+ */
+bool lx_route_ends_at(const struct lx_peer *gateway, const struct lx_peer_ni *dst);
 
 /**
  * lx_route_select - the best live route to a NID's net, and the gateway NI to use

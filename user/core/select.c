@@ -90,20 +90,10 @@ static bool may_redirect(struct lx_core *core, const struct lx_path_request *req
 
 /* ---- the peer is behind a gateway --------------------------------------------------- */
 
-static bool gateway_usable(const struct lx_peer_ni *pni)
+static bool gateway_usable(const struct lx_peer_ni *pni, const struct lx_peer_ni *dst)
 {
-	return pni && !lx_list_empty(&lx_peer_of(pni)->routes);
-}
-
-static bool has_live_route(const struct lx_rnet *rnet)
-{
-	const struct lx_route *route;
-
-	lx_list_for_each(route, &rnet->routes, link) {
-		if (lx_route_alive(route))
-			return true;
-	}
-	return false;
+	return pni && !lx_list_empty(&lx_peer_of(pni)->routes) &&
+	       !lx_route_ends_at(lx_peer_of(pni), dst);
 }
 
 static bool better_remote_net(struct lx_peer_net *a, struct lx_peer_net *b)
@@ -122,7 +112,7 @@ static struct lx_peer_net *pick_remote_net(struct lx_core *core, struct lx_peer 
 
 	lx_list_for_each(net, &peer->nets, link) {
 		rnet = lx_rnet_lookup(core, net->id);
-		if (rnet && has_live_route(rnet) && (!best || better_remote_net(net, best)))
+		if (rnet && lx_rnet_alive(rnet) && (!best || better_remote_net(net, best)))
 			best = net;
 	}
 	return best;
@@ -150,7 +140,7 @@ static int pick_remote(struct lx_core *core, const struct lx_path_request *req, 
 
 	if (!lx_nid_is_any(req->gateway))
 		gateway = lx_peer_ni_lookup(core, req->gateway);
-	if (!gateway_usable(gateway) || lx_avoids(req->avoid, &gateway->nid)) {
+	if (!gateway_usable(gateway, dst) || lx_avoids(req->avoid, &gateway->nid)) {
 		if (multi_rail && !path->ni && !req->forwarded)
 			net = pick_remote_net(core, lx_peer_of(dst));
 		if (net)

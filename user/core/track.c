@@ -91,8 +91,10 @@ void lx_track_overdue(struct lx_md *md)
 		return;
 	core->stats.response_timeout_count++;
 	next_hop = md->tracker->next_hop;
-	if (next_hop && next_hop->net)
+	if (next_hop && next_hop->net) {
+		lx_peer_of(next_hop)->failed = next_hop->nid;
 		lx_health_lower_peer(core, next_hop);
+	}
 }
 
 static void expire(struct lx_tracker *tracker, int status)

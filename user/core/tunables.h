@@ -39,6 +39,9 @@
 	X(tag, tiny_router_buffers, 0, 0, LX_BUFFERS_MAX, NULL, "buffers; 0: 512")                 \
 	X(tag, small_router_buffers, 0, 0, LX_BUFFERS_MAX, NULL, "buffers; 0: 4096")               \
 	X(tag, large_router_buffers, 0, 0, LX_BUFFERS_LARGE_MAX, NULL, "buffers of 1 MiB; 0: 256") \
+	X(tag, router_store, 256, 0, 65536, NULL,                                                  \
+	  "MiB of memory for messages to nodes that do not take them; one node gets an eighth; "   \
+	  "lnetx only")                                                                            \
 	X(tag, peer_buffer_credits, 0, 0, INT32_MAX, NULL,                                         \
 	  "router buffers a peer may hold; 0: its peer_credits")                                   \
 	X(tag, auto_down, 1, 0, 1, NULL, "1: believe a transport that a peer is down")             \

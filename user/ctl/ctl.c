@@ -29,7 +29,7 @@ int lx_ctl_new(const char *address, struct lx_ctl **ret_ctl)
 		free(ctl);
 		return -ENOMEM;
 	}
-	ctl->fd = -1;
+	ctl->fd = ctl->give = -1;
 	ctl->timeout_ms = -1;
 	lx_ctl_discard(ctl);
 	*ret_ctl = ctl;
@@ -148,6 +148,30 @@ static int reach(struct lx_ctl *ctl)
 	return 0;
 }
 
+/* As send(), with the descriptor to give, if there is one. */
+static ssize_t send_packet(const struct lx_ctl *ctl, size_t len)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .header = { .cmsg_level = SOL_SOCKET,
+				  .cmsg_type = SCM_RIGHTS,
+				  .cmsg_len = CMSG_LEN(sizeof(int)) } };
+	struct iovec iov = { .iov_base = (char *)ctl->buf, .iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t sent;
+
+	if (ctl->give >= 0) {
+		memcpy(CMSG_DATA(&control.header), &ctl->give, sizeof(ctl->give));
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+	}
+	do {
+		sent = sendmsg(ctl->fd, &msg, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	return sent;
+}
+
 static int finish(struct lx_ctl *ctl, const struct nlmsghdr *nlh)
 {
 	int err = reach(ctl);
@@ -155,9 +179,7 @@ static int finish(struct lx_ctl *ctl, const struct nlmsghdr *nlh)
 
 	if (err)
 		return err;
-	do {
-		sent = send(ctl->fd, ctl->buf, nlh->nlmsg_len, MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
+	sent = send_packet(ctl, nlh->nlmsg_len);
 	/* If lnetxd has rejected us, the reason is waiting to be read. */
 	if (sent < 0 && errno != EPIPE)
 		return lost(ctl, errno == EAGAIN ? -ETIMEDOUT : -errno);

@@ -15,6 +15,7 @@
 struct lx_ctl {
 	char *address; /* as given; may be NULL */
 	int fd; /* -1: not connected */
+	int give; /* a descriptor to send with the request, or -1 */
 	int timeout_ms; /* -1: for ever */
 	uint32_t seq;
 	bool answering; /* the end of the last answer has not been read */

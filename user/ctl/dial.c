@@ -59,10 +59,10 @@ static int connect_to(const char *path, int timeout_ms)
 	return err;
 }
 
-/* Formats "net-4026531840 (pid 812, network namespace the machine's)", if it answers. */
+/* Formats "net-4026531840 (pid 812, the machine's network namespace)", if it answers. */
 static bool describe_running(const char *instance, char *buf, size_t size)
 {
-	char path[PATH_SIZE], name[NAME_MAX + 1];
+	char path[PATH_SIZE], name[NAME_MAX];
 	int fd LX_AUTO_CLOSE = lx_ctl_path(instance, path, sizeof(path)) ? -1 : connect_to(path, 0);
 	unsigned long netns = netns_of(instance);
 	struct ucred cred = { 0 };
@@ -71,18 +71,17 @@ static bool describe_running(const char *instance, char *buf, size_t size)
 	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return false;
 	snprintf(buf, size, "%s (pid %d%s%s)", instance, (int)cred.pid,
-		 netns ? ", network namespace " : "",
-		 netns ? lx_netns_name(netns, name, sizeof(name)) : "");
+		 netns ? ", " : "", netns ? lx_netns_name(netns, name, sizeof(name)) : "");
 	return true;
 }
 
-/* Lists running instances, as many as fit. */
+/* Lists up to five running instances, and says how many more there are. */
 static void list_running(const char *path, char *buf, size_t size)
 {
 	const char *slash = strrchr(path, '/');
-	char dir[PATH_SIZE], one[LX_INSTANCE_TEXT + NAME_MAX + 64];
+	char dir[PATH_SIZE], one[LX_INSTANCE_TEXT + NAME_MAX + 32];
 	struct dirent **entry = NULL;
-	int n;
+	int n, named = 0, more = 0;
 
 	buf[0] = '\0';
 	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
@@ -92,27 +91,36 @@ static void list_running(const char *path, char *buf, size_t size)
 
 		if (dot && !strcmp(dot, ".sock")) {
 			*dot = '\0';
-			if (describe_running(entry[i]->d_name, one, sizeof(one)) &&
-			    strlen(buf) + strlen(one) + 3 < size)
+			if (!describe_running(entry[i]->d_name, one, sizeof(one)))
+				;
+			else if (named == 5 || strlen(buf) + strlen(one) + 20 >= size)
+				more++;
+			else if (++named)
 				lx_text_join(buf, size, ", ", one);
 		}
 		free(entry[i]);
 	}
 	free(entry);
+	if (more) {
+		snprintf(one, sizeof(one), "%d more", more);
+		lx_text_join(buf, size, " and ", one);
+	}
 }
 
 static int explain_absent(const char *instance, const char *path, int err, char *text, size_t size)
 {
 	unsigned long netns = netns_of(instance);
-	char name[NAME_MAX + 1], running[300];
+	char where[NAME_MAX + 8], name[NAME_MAX], running[300];
 
 	list_running(path, running, sizeof(running));
-	return lx_explain(text, size, err, "no lnetxd runs for instance %s%s%s (%s)%s%s; %s",
-			  instance, netns ? ", of network namespace " : "",
-			  netns ? lx_netns_name(netns, name, sizeof(name)) : "", path,
-			  *running ? ". Running: " : "", running,
-			  *running ? "LNETX_INSTANCE=NAME chooses one"
-				   : "start it: systemctl start lnetxd, or lnetxd -n NAME");
+	if (netns)
+		snprintf(where, sizeof(where), "in %s", lx_netns_name(netns, name, sizeof(name)));
+	else
+		snprintf(where, sizeof(where), "as instance %s", instance);
+	return lx_explain(text, size, err,
+			  "no lnetxd runs %s (%s). Next: systemctl start lnetxd, or lnetxd -n "
+			  "NAME; if that has failed: journalctl -u lnetxd%s%s", where, path,
+			  *running ? "; or LNETX_INSTANCE=NAME of one that runs: " : "", running);
 }
 
 int lx_dial(const char *address, int timeout_ms, char *ret_text, size_t text_size)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "../base/cleanup.h"
 #include "../base/key.h"
@@ -157,6 +159,40 @@ int lx_ctl_do(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object obje
 	int err = lx_ctl_start(ctl, verb, object, args);
 
 	return err ? err : drain(ctl);
+}
+
+/* Returns a descriptor or -errno. */
+static int in_memory(const char *text, size_t len)
+{
+	int fd = memfd_create("lnetx", MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
+	size_t done = 0;
+	ssize_t n = 0;
+
+	while (fd >= 0 && n >= 0 && done < len) {
+		n = pwrite(fd, text + done, len - done, done);
+		done += n > 0 ? n : 0;
+	}
+	if (n >= 0 && fd >= 0)
+		return fd;
+	err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int lx_ctl_import(struct lx_ctl *ctl, enum lx_ctl_verb verb, const char *yaml, size_t len)
+{
+	int fd LX_AUTO_CLOSE = in_memory(yaml, len), err;
+
+	if (fd < 0) {
+		lx_ctl_discard(ctl);
+		return lx_ctl_fail(ctl, LX_CTL_FROM_CALLER, fd,
+				   "config: no memory for the text: %s", strerror(-fd));
+	}
+	ctl->give = fd;
+	err = lx_ctl_start(ctl, verb, LX_CTL_CONFIG, NULL);
+	ctl->give = -1;
+	return err;
 }
 
 /* ---- shorthand --------------------------------------------------------------------- */

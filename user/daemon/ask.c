@@ -98,10 +98,9 @@ static void refuse(struct ask *a, int err)
 {
 	struct lx_node *node = a->client->daemon->node;
 	char hop[LX_REACH_TEXT] = "";
-	int lost = node ? lx_reach_explain(node, &a->nid, NULL, hop, sizeof(hop)) : 0;
 
-	if (err == -EHOSTUNREACH && lost)
-		err = lost;
+	if (node)
+		lx_reach_explain(node, &a->nid, NULL, hop, sizeof(hop));
 	lx_client_reply(
 		a->client, err, "ask",
 		"test node %s does not answer: %s%s%s; next: lnetx ping %s, "

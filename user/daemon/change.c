@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../base/cleanup.h"
 #include "../base/explain.h"
@@ -58,7 +59,9 @@ struct change {
 	struct lx_saved saved; /* of a stop: the node's tunables */
 	int error;
 	bool applied; /* of a reload: the file holds now, even if parts of it failed */
-	int64_t count; /* as in struct lx_edit */
+	int fd; /* as in struct lx_edit, as the next ones */
+	struct lx_rows rows;
+	int64_t count;
 	bool dry;
 	char text[400];
 };
@@ -203,7 +206,7 @@ static void log_changes(struct change *c, struct lx_facts *before)
 
 	take_facts(c, &after);
 	if (before->list && after.list)
-		lx_facts_log_changes(&c->daemon->changes->read, before, &after);
+		lx_facts_log_changes("reload", &c->daemon->changes->read, before, &after);
 	lx_facts_clear(before);
 	remember(c, &after);
 }
@@ -280,11 +283,13 @@ static int run_edit(struct change *c)
 				.netns = c->netns,
 				.text = c->text,
 				.size = sizeof(c->text),
+				.fd = c->fd,
 				.count = LX_UNSET };
 	int err = c->edit->run(&edit);
 
 	c->count = edit.count;
 	c->dry = edit.dry;
+	c->rows = edit.rows;
 	return err;
 }
 
@@ -313,6 +318,9 @@ static void change_free(struct change *c)
 {
 	if (c->conf != c->daemon->conf)
 		lx_conf_free(c->conf);
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c->rows.list);
 	free(c->req);
 	free(c);
 }
@@ -344,10 +352,18 @@ static void log_change(const struct change *c)
 		*reason ? "\"" : "");
 }
 
-static void tell_client(const struct change *c)
+static void tell_client(struct change *c)
 {
 	char more[80] = "";
+	struct lx_rows rows = c->rows;
+	struct lx_dump *dump;
 
+	c->rows = (struct lx_rows){ 0 }; /* the dump's */
+	if (rows.n && !lx_dump_new(c->request->shown, 0, &rows, &dump)) {
+		dump->error = c->error;
+		lx_client_dump(c->client, dump);
+		return;
+	}
 	if (in_part(c))
 		strcpy(more, " (the rest is applied; mend this, then reload again)");
 	lx_client_count(c->client, c->count);
@@ -375,6 +391,11 @@ int lx_change_no_node(struct lx_daemon *d, char *text, size_t size)
 /* Sends the answer, and frees the change. */
 static void answer(struct change *c)
 {
+	const char *why = *c->text ? c->text : strerror(-c->error);
+	struct lx_daemon *d = c->daemon;
+
+	if (c->kind == &reload)
+		snprintf(d->reload_failed, sizeof(d->reload_failed), "%s", c->error ? why : "");
 	log_change(c);
 	if (c->client)
 		tell_client(c);
@@ -527,6 +548,7 @@ static int change_new(struct lx_daemon *d, const struct kind *kind, struct chang
 		return -ENOMEM;
 	c->daemon = d;
 	c->kind = kind;
+	c->fd = -1;
 	c->count = LX_UNSET;
 	lx_list_init(&c->link);
 	*ret_change = c;
@@ -561,7 +583,7 @@ static const struct kind *kind_of(const struct lx_request *request)
 {
 	if (request->object == LX_CTL_NODE)
 		return request->verb == LX_CTL_ADD ? &start : &stop;
-	return request->object == LX_CTL_CONFIG ? &reload : &edit;
+	return lx_edit_find(request) ? &edit : &reload;
 }
 
 void lx_change_request(struct lx_client *client, const struct lx_request *request,
@@ -594,6 +616,8 @@ void lx_change_request(struct lx_client *client, const struct lx_request *reques
 	c->request = request;
 	c->edit = lx_edit_find(request);
 	c->flags = client->flags;
+	c->fd = client->given;
+	client->given = -1;
 	c->netns = client->netns;
 	c->uid = client->uid;
 	c->pid = client->pid;

@@ -25,6 +25,8 @@ static void client_closed(uv_handle_t *handle)
 	struct lx_client *c = lx_container_of(handle, struct lx_client, poll);
 
 	close(c->fd);
+	if (c->given >= 0)
+		close(c->given);
 	free(c->out);
 	free(c);
 }
@@ -139,6 +141,37 @@ static void take_request(struct lx_client *c, const void *request, size_t len)
 		c->request(c, attrs, attrs_len);
 }
 
+/* A descriptor that the request does not need goes with the next one. */
+static void take_descriptor(struct lx_client *c, const struct msghdr *msg)
+{
+	const struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
+
+	if (c->given >= 0)
+		close(c->given);
+	c->given = -1;
+	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS)
+		memcpy(&c->given, CMSG_DATA(cmsg), sizeof(c->given));
+}
+
+/* As recv(); with a descriptor, if there is one. More have no room: the kernel closes them. */
+static ssize_t receive(struct lx_client *c, void *buf, size_t size)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = buf, .iov_len = size };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = CMSG_LEN(sizeof(int)) };
+	ssize_t len = recvmsg(c->fd, &msg, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+
+	if (len >= 0)
+		take_descriptor(c, &msg);
+	return len;
+}
+
 static void on_client(uv_poll_t *poll, int status, int events)
 {
 	struct lx_client *c = lx_container_of(poll, struct lx_client, poll);
@@ -150,7 +183,7 @@ static void on_client(uv_poll_t *poll, int status, int events)
 		return;
 	}
 	if (events & UV_READABLE) {
-		len = recv(c->fd, request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
+		len = receive(c, request, sizeof(request));
 		if (len < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		/* A monitoring client must not send anything. */

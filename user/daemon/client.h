@@ -37,6 +37,7 @@ struct lx_client {
 	uint32_t seq; /* of the request */
 	uint16_t flags;
 	uint8_t command;
+	int given; /* a descriptor that came with it, or -1 */
 
 	char *out; /* LX_CTL_PACKET bytes, allocated on first use */
 	size_t out_len;

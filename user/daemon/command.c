@@ -141,6 +141,69 @@ static void fill_missing(const struct lx_daemon *d, char *buf, size_t size)
 	}
 }
 
+static int by_route(const void *a, const void *b)
+{
+	const struct lx_route_info *x = a, *y = b;
+
+	return x->net != y->net ? (x->net > y->net) - (x->net < y->net)
+				: lx_nid_cmp(&x->gateway, &y->gateway);
+}
+
+static bool waits(const struct lx_daemon *d, const struct lx_conf_route *route)
+{
+	for (size_t i = 0; d->later && i < d->later->n_routes; i++) {
+		if (d->later->route[i].net == route->net &&
+		    lx_nid_eq(&d->later->route[i].gateway, &route->gateway))
+			return true;
+	}
+	return false;
+}
+
+/* Who has deleted or switched off by command what the file has may have forgotten it. */
+static void fill_deviates(const struct lx_daemon *d, char *buf, size_t size)
+{
+	struct lx_route_info *list LX_AUTO_FREE = NULL;
+	struct lx_routing_info routing;
+	size_t n = 0;
+
+	if (!d->node || !d->conf)
+		return;
+	lx_routing_get(d->node, &routing);
+	if (d->conf->routing == 1 &&
+	    (routing.state == LX_ROUTING_OFF || routing.state == LX_ROUTING_STOPPING))
+		lx_text_join(buf, size, "; ", "routing is off");
+	if (!d->conf->n_routes || lx_route_list(d->node, &list, &n))
+		return;
+	if (n)
+		qsort(list, n, sizeof(*list), by_route);
+	for (size_t i = 0; i < d->conf->n_routes; i++) {
+		const struct lx_conf_route *r = &d->conf->route[i];
+		struct lx_route_info key = { .net = r->net, .gateway = r->gateway };
+		char text[LX_NID_TEXT + 64];
+
+		if (r->legacy || waits(d, r) ||
+		    (n && bsearch(&key, list, n, sizeof(key), by_route)))
+			continue;
+		snprintf(text, sizeof(text), "no route to %s through %s", lx_net_str(r->net),
+			 lx_nid_str(&r->gateway));
+		lx_text_join(buf, size, "; ", text);
+	}
+}
+
+static int fill_refused(struct lx_daemon *d, struct lx_ctl_status *status)
+{
+	struct lx_refused_info *list LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int err = d->node ? lx_refused_list(d->node, &list, &n) : 0;
+
+	if (err)
+		return err;
+	status->n_refused = n;
+	if (n)
+		memcpy(status->refused, list, n * sizeof(*list));
+	return 0;
+}
+
 static int get_status(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows)
 {
 	struct lx_ctl_status *status = lx_rows_one(rows, sizeof(*status));
@@ -158,7 +221,9 @@ static int get_status(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_ro
 					  .clients = lx_server_clients(d->server) };
 	lx_share_fill(status);
 	fill_missing(d, status->missing, sizeof(status->missing));
-	return 0;
+	fill_deviates(d, status->deviates, sizeof(status->deviates));
+	snprintf(status->reload_failed, sizeof(status->reload_failed), "%s", d->reload_failed);
+	return fill_refused(d, status);
 }
 
 /* ---- the reference's files ---------------------------------------------------------- */

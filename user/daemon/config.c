@@ -34,6 +34,21 @@ const char *lx_config_choose(const struct lx_config_files *files)
 	return files->path[0];
 }
 
+bool lx_config_is_empty(const struct lx_conf *conf)
+{
+	struct lx_conf *none;
+	bool empty;
+
+	if (conf->n_nis || conf->n_rules || conf->n_routes || conf->n_peers || conf->n_tunables ||
+	    conf->n_udsps || lx_conf_new(&none))
+		return false;
+	empty = conf->routing == none->routing &&
+		!memcmp(conf->buffers, none->buffers, sizeof(none->buffers)) &&
+		!memcmp(&conf->selftest, &none->selftest, sizeof(none->selftest));
+	lx_conf_free(none);
+	return empty;
+}
+
 void lx_config_log_ignored(const char *path, const struct lx_conf *conf)
 {
 	char text[1000];
@@ -42,21 +57,34 @@ void lx_config_log_ignored(const char *path, const struct lx_conf *conf)
 		lx_warn("config=%s ignored=\"%s\" reason=\"no meaning in lnetx; see "
 			"lnetx.conf(5)\"",
 			path, lx_daemon_log_unquoted(conf->ignored, text, sizeof(text)));
+	if (lx_config_is_empty(conf))
+		lx_warn("config=%s reason=\"it configures nothing\"", path);
 }
 
-static int read_all(int fd, char **ret_text, size_t *ret_len)
+static int refuse(int err, struct lx_conf_error *ret_why)
+{
+	if (err == -E2BIG)
+		snprintf(ret_why->text, sizeof(ret_why->text),
+			 "it is too long; at most %d MiB are accepted", FILE_MIB);
+	else
+		snprintf(ret_why->text, sizeof(ret_why->text), "cannot read it: %s",
+			 strerror(-err));
+	return err;
+}
+
+int lx_config_read(int fd, char **ret_text, size_t *ret_len, struct lx_conf_error *ret_why)
 {
 	char *text = malloc(FILE_MAX + 1);
 	size_t len = 0;
 	ssize_t got;
 
 	if (!text)
-		return -ENOMEM;
+		return refuse(-ENOMEM, ret_why);
 	while ((got = read(fd, text + len, FILE_MAX + 1 - len)) > 0)
 		len += got;
 	if (got < 0 || len > FILE_MAX) {
 		free(text);
-		return got < 0 ? -errno : -E2BIG;
+		return refuse(got < 0 ? -errno : -E2BIG, ret_why);
 	}
 	*ret_text = text;
 	*ret_len = len;
@@ -84,9 +112,14 @@ static void ignore_mistake(const struct lx_conf_error *err, void *arg)
 /* A start that cannot be lists all mistakes, what is missing included. */
 static int check(const char *text, size_t len, bool start, struct load *load)
 {
+	int err;
+
 	if (start && !lx_node_check_yaml(text, len, LX_CHECK_PART, ignore_mistake, NULL))
 		return 0;
-	return lx_node_check_yaml(text, len, 0, on_mistake, load);
+	err = lx_node_check_yaml(text, len, 0, on_mistake, load);
+	if (!start || err == -ENOMEM)
+		return err;
+	return lx_node_check_yaml(text, len, LX_CHECK_FILE, ignore_mistake, NULL) ? -EBADMSG : err;
 }
 
 int lx_config_load(const char *path, bool start, struct lx_conf **ret_conf, lx_config_fn fn,
@@ -100,12 +133,7 @@ int lx_config_load(const char *path, bool start, struct lx_conf **ret_conf, lx_c
 	int err;
 
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	err = fd < 0 ? -errno : read_all(fd, &text, &len);
-	if (err == -E2BIG)
-		snprintf(why.text, sizeof(why.text), "it is too long; at most %d MiB are accepted",
-			 FILE_MIB);
-	else if (err)
-		snprintf(why.text, sizeof(why.text), "cannot read it: %s", strerror(-err));
+	err = fd < 0 ? refuse(-errno, &why) : lx_config_read(fd, &text, &len, &why);
 	if (err) {
 		on_mistake(&why, &load);
 		return err;

@@ -20,14 +20,21 @@ typedef void (*lx_config_fn)(const char *text, void *arg);
 /* The first file that exists, else the first; NULL: there are none. Logs one that is not first. */
 const char *lx_config_choose(const struct lx_config_files *files);
 
-/* Logs the keys of the file that mean nothing here, if there are any. */
+/* Reads a file that is open. @ret_text: to be freed. Returns 0 or -errno, with @ret_why. */
+int lx_config_read(int fd, char **ret_text, size_t *ret_len, struct lx_conf_error *ret_why);
+
+/* As an empty file. */
+bool lx_config_is_empty(const struct lx_conf *conf);
+
+/* Logs the keys of the file that mean nothing here, or that all of it configures nothing. */
 void lx_config_log_ignored(const char *path, const struct lx_conf *conf);
 
 /**
  * lx_config_load - read, check and parse a file
  * @start: an NI whose interface or address is missing is no mistake, unless all are
  * @fn: called for each mistake
- * Returns 0, -errno of opening or reading, or of the first mistake.
+ * Returns 0, -errno of opening or reading, or of the first mistake; at @start -EBADMSG if some are
+ * of the file alone, whatever this machine has.
  */
 int lx_config_load(const char *path, bool start, struct lx_conf **ret_conf, lx_config_fn fn,
 		   void *arg);

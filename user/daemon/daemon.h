@@ -50,6 +50,7 @@ struct lx_daemon {
 	const char *config_file; /* the one that was read last, or would be; or NULL */
 	const char *group; /* its members may read the state */
 	struct lx_conf *conf; /* the last valid content of the file, or NULL */
+	char reload_failed[400]; /* why the last one did, or a part of it; "": it did not */
 	struct lx_conf *later; /* of it, what waits for an interface; NULL: nothing */
 	struct lx_node *node; /* NULL: not configured, or being started or stopped */
 	bool large; /* interfaces stand for their IPv6 address */

@@ -249,7 +249,7 @@ static const char *by_command(const struct lx_fact *read, const struct lx_fact *
 	return buf;
 }
 
-static void log_change(const struct lx_facts *read, const struct lx_fact *before,
+static void log_change(const char *key, const struct lx_facts *read, const struct lx_fact *before,
 		       const struct lx_fact *after)
 {
 	const struct lx_fact *any = before ? before : after;
@@ -264,7 +264,7 @@ static void log_change(const struct lx_facts *read, const struct lx_fact *before
 	else
 		snprintf(change, sizeof(change), "%s", before ? "removed" : "added");
 	lx_log_state(before && *reason ? LOG_WARNING : LOG_INFO,
-		     "reload=\"%.200s: %s%s%s\"%s%s%s%s", any->what, any->setting,
+		     "%s=\"%.200s: %s%s%s\"%s%s%s%s", key, any->what, any->setting,
 		     *any->setting ? " " : "", change, *reason ? " reason=\"" : "", reason,
 		     *reason ? "\"" : "",
 		     before && *reason ? " next=\"write it into the file, if it is to stay\"" : "");
@@ -277,8 +277,8 @@ static bool is_worth_a_line(const struct lx_facts *before, const struct lx_facts
 	return !*any->setting || (find(before, any->what, "") && find(after, any->what, ""));
 }
 
-void lx_facts_log_changes(const struct lx_facts *read, const struct lx_facts *before,
-			  const struct lx_facts *after)
+void lx_facts_log_changes(const char *key, const struct lx_facts *read,
+			  const struct lx_facts *before, const struct lx_facts *after)
 {
 	unsigned int lines = 0;
 
@@ -294,9 +294,9 @@ void lx_facts_log_changes(const struct lx_facts *read, const struct lx_facts *be
 		if ((x && y && !strcmp(x->value, y->value)) ||
 		    !is_worth_a_line(before, after, x ? x : y) || lines++ >= LINES_MAX)
 			continue;
-		log_change(read, x, y);
+		log_change(key, read, x, y);
 	}
 	if (lines > LINES_MAX)
-		lx_log_state(LOG_WARNING, "reload=\"%u more changes\" next=\"lnetx export\"",
+		lx_log_state(LOG_WARNING, "%s=\"%u more changes\" next=\"lnetx export\"", key,
 			     lines - LINES_MAX);
 }

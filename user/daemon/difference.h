@@ -33,11 +33,12 @@ int lx_facts_learn(struct lx_facts *read, const struct lx_facts *before,
 		   const struct lx_facts *after);
 
 /**
- * lx_facts_log_changes - log what a reload has changed, a line each
+ * lx_facts_log_changes - log what a reload or an import has changed, a line each
+ * @key: of the lines: "reload"
  * @read: as of the last time the file was read
  * Warns of what was set by command, and is lost.
  */
-void lx_facts_log_changes(const struct lx_facts *read, const struct lx_facts *before,
-			  const struct lx_facts *after);
+void lx_facts_log_changes(const char *key, const struct lx_facts *read,
+			  const struct lx_facts *before, const struct lx_facts *after);
 
 #endif

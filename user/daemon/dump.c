@@ -122,7 +122,7 @@ static size_t put_done(struct lx_dump *dump, void *packet, size_t used)
 		return used;
 	nlh = lx_dump_header((char *)packet + used, NLMSG_DONE, NLM_F_MULTI, dump->seq);
 	error = mnl_nlmsg_put_extra_header(nlh, sizeof(*error));
-	*error = 0;
+	*error = dump->error;
 	dump->done = true;
 	return used + nlh->nlmsg_len;
 }

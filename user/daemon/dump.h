@@ -21,6 +21,7 @@ struct lx_dump {
 	size_t next, next_ni; /* the next row to write */
 	uint32_t seq;
 	uint8_t command;
+	int error; /* of the request, if its rows say more than that */
 	bool done; /* the end has been written too */
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/cleanup.h"
 #include "../base/netns.h"
 #include "../base/policy.h"
 #include "../base/setting.h"
@@ -17,6 +18,7 @@
 #include "../base/text.h"
 #include "config.h"
 #include "edit.h"
+#include "import.h"
 #include "programs.h"
 #include "tester.h"
 
@@ -51,20 +53,25 @@ static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
 	return buf;
 }
 
-/* Interfaces and addresses are those of lnetxd's namespace; the client may be in another. */
-static int explain_place(struct lx_edit *e, const char *what, const char *why, int err)
+void lx_edit_place(const struct lx_edit *e, char *buf, size_t size)
 {
 	char here[NAME_MAX], there[NAME_MAX];
 	unsigned long own = lx_netns_own();
 
-	if (!e->netns || e->netns == own)
-		return say(e, err, "cannot add %s: %s", what, why);
-	return say(e, err,
-		   "cannot add %s: %s. lnetxd %s (pid %d) is in network namespace %s, this "
-		   "command in %s",
-		   what, why, e->daemon->instance, (int)getpid(),
-		   lx_netns_name(own, here, sizeof(here)),
-		   lx_netns_name(e->netns, there, sizeof(there)));
+	buf[0] = '\0';
+	if (e->netns && e->netns != own)
+		snprintf(buf, size,
+			 ". lnetxd %s (pid %d) is in %s, this command in %s",
+			 e->daemon->instance, (int)getpid(), lx_netns_name(own, here, sizeof(here)),
+			 lx_netns_name(e->netns, there, sizeof(there)));
+}
+
+static int explain_place(struct lx_edit *e, const char *what, const char *why, int err)
+{
+	char place[LX_EDIT_PLACE_TEXT];
+
+	lx_edit_place(e, place, sizeof(place));
+	return say(e, err, "cannot add %s: %s%s", what, why, place);
 }
 
 static int explain_net_add(struct lx_edit *e, const char *name, int err)
@@ -120,6 +127,28 @@ static int check_place(struct lx_edit *e)
 	return err ? explain_net_add(e, ni_name(conf.ni, name, sizeof(name)), err) : 0;
 }
 
+void lx_edit_shared(const struct lx_edit *e, const struct lx_conf_ni *ni, char *buf, size_t size)
+{
+	const int32_t *want = (const int32_t *)&ni->tun, *have = NULL;
+	struct lx_ni_info *list LX_AUTO_FREE = NULL;
+	const struct lx_text text = { buf, size };
+	size_t n = 0, on_net = 0;
+
+	buf[0] = '\0';
+	lx_ni_list(e->node, &list, &n);
+	for (size_t i = n; i-- > 0;) {
+		if (list[i].net == ni->net && ++on_net)
+			have = (const int32_t *)&list[i].tun;
+	}
+	for (size_t i = 0; on_net > 1 && i < sizeof(ni->tun) / sizeof(*want); i++) {
+		if (want[i] != LX_UNSET && want[i] != have[i])
+			lx_text_add(&text, "%s%s stays %d, not %d",
+				    *buf ? ", " : "the NIs of a net share the tunables of its "
+						  "first: ",
+				    lx_conf_ni_settings()[i].name, have[i], want[i]);
+	}
+}
+
 static int rails_add(struct lx_edit *e)
 {
 	const struct lx_ctl_net *req = e->req;
@@ -160,7 +189,10 @@ static int net_add(struct lx_edit *e)
 	if (ni->rails[0])
 		return rails_add(e);
 	err = lx_net_add(e->node, ni);
-	return err ? explain_net_add(e, ni_name(ni, name, sizeof(name)), err) : 0;
+	if (err)
+		return explain_net_add(e, ni_name(ni, name, sizeof(name)), err);
+	lx_edit_shared(e, ni, e->text, e->size);
+	return 0;
 }
 
 static int net_del(struct lx_edit *e)
@@ -378,17 +410,6 @@ static int udsp_del(struct lx_edit *e)
 
 /* ---- routing, counters, connections, tunables -------------------------------------- */
 
-/* Routing is stopping. */
-static int explain_busy(struct lx_edit *e)
-{
-	struct lx_routing_info info;
-
-	lx_routing_get(e->node, &info);
-	return say(e, -EBUSY,
-		   "routing is stopping, for at most %u s more; wait until \"lnetx routing show\" "
-		   "says \"routing off\" (lnetctl: no \"phase\")", info.seconds_left);
-}
-
 static int routing_set(struct lx_edit *e)
 {
 	const struct lx_ctl_routing *req = e->req;
@@ -397,8 +418,6 @@ static int routing_set(struct lx_edit *e)
 	if (req->enable != 0 && req->enable != 1)
 		return say(e, -EINVAL, "routing is 0 (off) or 1 (on)");
 	err = lx_routing_set(e->node, req->enable);
-	if (err == -EBUSY)
-		return explain_busy(e);
 	if (err == -ENOMEM)
 		return say(e, err,
 			   "no memory for the router buffers; ask for fewer (lnetx routing "
@@ -563,6 +582,8 @@ static int fault_reset(struct lx_edit *e)
 #define EDIT(object, verb, run) { LX_CTL_##object, LX_CTL_##verb, run, false }
 #define EDIT_ALWAYS(object, verb, run) { LX_CTL_##object, LX_CTL_##verb, run, true }
 static const struct lx_edit_kind kinds[] = {
+	EDIT(CONFIG, ADD, lx_import_add),
+	EDIT(CONFIG, DEL, lx_import_del),
 	EDIT(NET, ADD, net_add),
 	EDIT(NET, DEL, net_del),
 	EDIT(NET, SET, net_set),

@@ -5,7 +5,7 @@
 
 #include "../base/explain.h"
 #include "../schema/requests.h"
-#include "daemon.h"
+#include "dump.h"
 
 struct lx_edit {
 	struct lx_daemon *daemon;
@@ -16,6 +16,8 @@ struct lx_edit {
 	size_t size;
 	int64_t count; /* set to the number of objects affected, if not obvious; else LX_UNSET */
 	bool dry; /* set if the request was only to check something */
+	int fd; /* of the text that came with the request, or -1 */
+	struct lx_rows rows; /* set to the answer's, if the request has some */
 };
 
 /* Sets the text of an error, or of a remark on success. Returns @error. */
@@ -26,6 +28,22 @@ struct lx_edit_kind {
 	int (*run)(struct lx_edit *edit); /* 0 or a negative errno */
 	bool without_node; /* works without a configured node */
 };
+
+/* Room for lx_edit_place(). */
+#define LX_EDIT_PLACE_TEXT 600
+
+/*
+ * Interfaces and addresses are those of lnetxd's namespace: says so if the client is in another
+ * one, to go after the text of an error. Else "".
+ */
+void lx_edit_place(const struct lx_edit *edit, char *buf, size_t size);
+
+/*
+ * The NIs of a net share the tunables of its first one: names those that were given for an NI that
+ * has been added, and are not in effect. Else "".
+ */
+void lx_edit_shared(const struct lx_edit *edit, const struct lx_conf_ni *ni, char *buf,
+		    size_t size);
 
 /* NULL: it is the node itself that changes. */
 const struct lx_edit_kind *lx_edit_find(const struct lx_request *request);

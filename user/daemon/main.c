@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -65,13 +66,14 @@ static struct {
 
 static const char usage_text[] =
 	"usage: lnetxd [-c FILE] [-n INSTANCE] [options]\n"
-	"       lnetxd -t -c FILE\n"
+	"       lnetxd -t [-c FILE]\n"
 	"\n"
 	"  -c, --config FILE      read this configuration and start LNet with it; given more than\n"
 	"                         once, the first FILE that exists\n"
 	"  -m, --missing-ok       if there is no FILE, wait for \"lnetctl lnet configure\"\n"
 	"  -C, --configure        start LNet even without a file\n"
-	"  -t, --test             only check the file: \"ok\", or FILE:LINE:COL: what is wrong\n"
+	"  -t, --test             only check the file: \"ok\", or FILE:LINE:COL: what is wrong;\n"
+	"                         default: /etc/lnetx.conf, else /etc/lnet.conf\n"
 	"  -n, --instance NAME    name of the control socket (default: $LNETX_INSTANCE, or one\n"
 	"                         per network namespace)\n"
 	"  -u, --user NAME        go on as this user, without root's rights\n"
@@ -189,10 +191,6 @@ static int parse_options(int argc, char **argv, struct options *o)
 		err = parse_option(opt, o);
 	if (!err && optind < argc)
 		err = usage_error("argument", argv[optind], "not expected; try \"lnetxd --help\"");
-	if (!err && o->test && !o->config.n) {
-		fputs("lnetxd: --test needs a file: lnetxd -t -c FILE\n", stderr);
-		err = -EINVAL;
-	}
 	return err;
 }
 
@@ -208,16 +206,21 @@ static bool may_be_missing(const struct options *o)
 	return o->missing_ok && access(lnetxd.daemon.config_file, F_OK) && errno == ENOENT;
 }
 
-static int test_file(const char *path)
+/* @files: those of the unit if there are none. */
+static int test_file(const struct lx_config_files *files)
 {
+	static const struct lx_config_files known = { { "/etc/lnetx.conf", "/etc/lnet.conf" }, 2 };
+	const char *path = lx_config_choose(files->n ? files : &known);
 	struct lx_conf *conf = NULL;
 
 	if (lx_config_load(path, false, &conf, print_mistake, NULL))
 		return EXIT_FAILURE;
 	if (conf->ignored)
 		fprintf(stderr, "%s: ignored: %s\n", path, conf->ignored);
+	if (!files->n)
+		printf("%s: ", path);
+	puts(lx_config_is_empty(conf) ? "ok: configures nothing" : "ok");
 	lx_conf_free(conf);
-	puts("ok");
 	return EXIT_SUCCESS;
 }
 
@@ -392,8 +395,7 @@ static void start_look(void)
 	uv_timer_start(&lnetxd.look, on_look, LOOK_MS, LOOK_MS);
 }
 
-/* ---- start ------------------------------------------------------------------------------------
- */
+/* ---- start ---------------------------------------------------------------------------------- */
 
 static int init_daemon(struct lx_daemon *d, const struct options *o)
 {
@@ -494,7 +496,7 @@ static int has_threads(void)
 static int run(const struct options *o)
 {
 	struct lx_daemon *d = &lnetxd.daemon;
-	int err;
+	int err = 0;
 
 	lx_daemon_log_start(o->level);
 	if (!o->no_priority)
@@ -503,9 +505,10 @@ static int run(const struct options *o)
 		return EXIT_FAILURE;
 	d->config_files = o->config;
 	d->config_file = lx_config_choose(&o->config);
-	if (d->config_file && !may_be_missing(o) &&
-	    lx_config_load(d->config_file, true, &d->conf, log_mistake, NULL))
-		return EXIT_FAILURE;
+	if (d->config_file && !may_be_missing(o))
+		err = lx_config_load(d->config_file, true, &d->conf, log_mistake, NULL);
+	if (err)
+		return err == -EBADMSG ? EX_CONFIG : EXIT_FAILURE;
 	if (d->conf)
 		lx_config_log_ignored(d->config_file, d->conf);
 	if (init_daemon(d, o) || has_threads() || open_control(d))
@@ -545,6 +548,6 @@ int main(int argc, char **argv)
 		return err > 0 ? EXIT_SUCCESS : 2;
 	signal(SIGPIPE, SIG_IGN);
 	if (o.test)
-		return test_file(lx_config_choose(&o.config));
+		return test_file(&o.config);
 	return run(&o);
 }

@@ -64,19 +64,15 @@ static void refuse(struct lx_client *client, const struct lx_nid *nid, bool disc
 			*why ? ": " : "", why);
 }
 
-/*
- * "No route to host" may come from our routes, a gateway or a neighbour: explain which. It is also
- * what a message gets until a neighbour is dialled again: then say why the last attempt failed.
- */
+/* "No route to host" may come from our routes, a gateway or a neighbour: explain which. */
 static void refuse_with_hop(struct probe *p, int err)
 {
 	struct lx_node *node = p->client->daemon->node;
 	const char *what = p->discover ? "discover" : "ping";
 	char hop[LX_REACH_TEXT] = "";
-	int lost = node ? lx_reach_explain(node, &p->nid, &p->source, hop, sizeof(hop)) : 0;
 
-	if (err == -EHOSTUNREACH && lost)
-		err = lost;
+	if (node)
+		lx_reach_explain(node, &p->nid, &p->source, hop, sizeof(hop));
 	lx_client_reply(p->client, err, what, "failed to %s %s: %s%s%s", what, lx_nid_str(&p->nid),
 			strerror(err == -ETIME ? ETIMEDOUT : -err), *hop ? ": " : "", hop);
 }

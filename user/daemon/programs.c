@@ -32,6 +32,7 @@
 #include "../io/netif.h"
 #include "edit.h"
 #include "programs.h"
+#include "share.h"
 
 struct lx_programs {
 	char instance[LX_INSTANCE_TEXT];
@@ -168,6 +169,8 @@ void lx_programs_prepare(struct lx_programs *o)
 {
 	if (o->fastpath || o->next)
 		return;
+	if (o->enabled)
+		lx_share_check_memory();
 	o->loading = true;
 	o->next_forwards = !lx_fastpath_new(o->bpf, &o->next) && !lx_trial(o->next);
 	o->loading = false;
@@ -206,6 +209,36 @@ static bool attach(struct lx_fastpath *fastpath, const struct lx_guard_ni *ni, s
 	return holds;
 }
 
+static void follow_interfaces(struct lx_programs *o, struct lx_node *node,
+			      struct lx_fastpath *fastpath, const struct lx_guard_ni *ni, size_t n)
+{
+	if (!attach(fastpath, ni, n)) {
+		lx_node_set_offload(node, NULL);
+		return;
+	}
+	if (o->offload.fastpath != fastpath)
+		lx_fp_offload_init(&o->offload, fastpath);
+	lx_node_set_offload(node, &o->offload.offload);
+}
+
+/* They may have connected while the guard was not in its place. */
+static void close_banned(struct lx_programs *o, struct lx_node *node)
+{
+	struct lx_guard_ban_info *list LX_AUTO_FREE = NULL;
+	size_t n;
+	int closed;
+
+	if (lx_guard_bans(o->guard, &list, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		closed = lx_disconnect(node, &list[i].nid);
+		if (closed > 0)
+			lx_warn("peer=%s closed=%d reason=\"it is banned, and connected while the "
+				"guard was not in front of its packets\"",
+				lx_nid_str(&list[i].nid), closed);
+	}
+}
+
 void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 {
 	struct lx_ni_info *list LX_AUTO_FREE = NULL;
@@ -231,15 +264,10 @@ void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 	lx_guard_place(o->guard, ni, n_guarded, is_secure(&a));
 	follow_routing(o, node);
 	fastpath = usable(o);
-	if (!node || !fastpath)
-		return;
-	if (!attach(fastpath, ni, n_guarded)) {
-		lx_node_set_offload(node, NULL);
-		return;
-	}
-	if (o->offload.fastpath != fastpath)
-		lx_fp_offload_init(&o->offload, fastpath);
-	lx_node_set_offload(node, &o->offload.offload);
+	if (node && fastpath)
+		follow_interfaces(o, node, fastpath, ni, n_guarded);
+	if (node)
+		close_banned(o, node);
 }
 
 bool lx_programs_look(struct lx_programs *o)

@@ -201,6 +201,7 @@ static int client_new(struct lx_server *s, int fd)
 	c->fd = fd;
 	c->daemon = s->daemon;
 	c->request = s->request;
+	c->given = -1;
 	c->count = LX_UNSET;
 	err = identify(s, c);
 	if (err == -EPERM || (!err && !has_place(s, c))) {

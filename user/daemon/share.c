@@ -24,6 +24,9 @@
  */
 #define NICE (-15)
 
+/* Most of it is the kernel's, which checks the programs: 37 MiB in all, of which 15 stay. */
+#define LOADING_MIB 40ull
+
 static bool has_priority(void)
 {
 	int class = sched_getscheduler(0);
@@ -40,6 +43,45 @@ void lx_share_claim(void)
 		"CAP_SYS_NICE or "
 		"LimitNICE=%d\"",
 		strerror(errno), NICE);
+}
+
+/* The path of this process's cgroup; "" for the root, or if there is none. */
+static void read_cgroup(char *ret_path, size_t size)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[512];
+
+	*ret_path = '\0';
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "0::/", 4) && line[4])
+			snprintf(ret_path, size, "%s", line + 3);
+	}
+	if (f)
+		fclose(f);
+}
+
+void lx_share_check_memory(void)
+{
+	char path[512], line[64], *end;
+	uint64_t limit;
+
+	read_cgroup(path, sizeof(path));
+	/* Limits of the cgroups above count as well. */
+	do {
+		if (!lx_line_read(line, sizeof(line), "/sys/fs/cgroup%s/memory.max", path) &&
+		    sscanf(line, "%" SCNu64, &limit) == 1 && limit < LOADING_MIB << 20) {
+			lx_warn("bpf=fastpath memory_max=%" PRIu64 " cgroup=%s "
+				"reason=\"its programs take up to %llu MiB while they load: Linux "
+				"may end lnetxd\" next=\"a higher limit (MemoryMax=), or "
+				"--no-bpf\"",
+				limit, *path ? path : "/", LOADING_MIB);
+			return;
+		}
+		end = strrchr(path, '/');
+		if (end)
+			*end = '\0';
+	} while (end);
 }
 
 static uint64_t cpu_ms(void)

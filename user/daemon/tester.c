@@ -153,8 +153,7 @@ void lx_tester_stop(struct lx_tester *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- clients ----------------------------------------------------------------------------------
- */
+/* ---- clients -------------------------------------------------------------------------------- */
 
 static int check_limit(struct lx_edit *e, const char *name, int64_t value)
 {
@@ -263,8 +262,7 @@ void lx_tester_describe(struct lx_tester *t, struct lx_ctl_selftest_info *ret_in
 	describe_service(&info, ret_info);
 }
 
-/* ---- life
- * ---------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 static void on_tick(uv_timer_t *timer)
 {

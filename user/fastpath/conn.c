@@ -4,6 +4,8 @@
  * lanes.
  */
 #include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "priv.h"
@@ -26,12 +28,58 @@ struct lx_fp_conn *lx_fp_conn_obtain(struct lx_fp *fp, struct lx_sock_conn *sock
 	return conn;
 }
 
+void lx_fp_conn_past(struct lx_fp_conn *conn, unsigned int ifindex)
+{
+	char reason[IFNAMSIZ + 100], ifname[IFNAMSIZ] = "?";
+	uint64_t now = lx_sock_now();
+
+	if (!conn || conn->closing)
+		return;
+	if (now >= conn->past_last_ns + 2 * LX_PAST_NS)
+		conn->past_ns = now;
+	conn->past_last_ns = now;
+	if (lx_fastpath_is_attached(conn->fp->fastpath, ifindex) &&
+	    now < conn->past_ns + LX_PAST_NS)
+		return;
+	lx_netif_name(ifindex, ifname);
+	snprintf(reason, sizeof(reason),
+		 "its packets come by interface %s, past the programs of the fast path", ifname);
+	lx_sock_conn_fail(conn->conn, -ECONNABORTED, LX_HSTATUS_LOCAL_ERROR, reason);
+}
+
+bool lx_fp_conn_is_seen(struct lx_fp_conn *conn, const struct lx_flow_key *key,
+			unsigned int *ret_ifindex)
+{
+	struct lx_fastpath *fastpath = conn->fp->fastpath;
+	uint64_t now = lx_sock_now();
+
+	if (!lx_fastpath_is_seen(fastpath, key, ret_ifindex))
+		return false;
+	if (now >= conn->route_ns) {
+		conn->route_ns = now + LX_S_NS;
+		conn->has_route = lx_fastpath_leads_to(fastpath, key, *ret_ifindex);
+	}
+	return conn->has_route;
+}
+
+int lx_fp_conn_filter(struct lx_fp_conn *conn, bool on)
+{
+	int r = 0;
+
+	if (conn->filtered != on)
+		r = lx_fastpath_filter(conn->fp->fastpath, conn->facts.fd, on);
+	if (!r)
+		conn->filtered = on;
+	return r;
+}
+
 int lx_fp_flow_leave(struct lx_fp_conn *conn)
 {
 	struct lx_fastpath *fastpath = conn->fp->fastpath;
 
 	if (conn->shift)
 		return lx_fastpath_flow_add(fastpath, &conn->key, LX_FLOW_SHIFT, conn->shift);
+	lx_fp_conn_filter(conn, false);
 	lx_fastpath_flow_del(fastpath, &conn->key);
 	return 0;
 }
@@ -39,6 +87,8 @@ int lx_fp_flow_leave(struct lx_fp_conn *conn)
 void lx_fp_conn_free(struct lx_fp_conn *conn)
 {
 	lx_sock_conn_reserve(conn->conn, false);
+	if (conn->asked)
+		lx_sock_conn_probe(conn->conn, false);
 	lx_sock_conn_set_state(conn->conn, NULL);
 	lx_list_del(&conn->link);
 	free(conn);

@@ -43,7 +43,7 @@ static void note_life(struct lx_fp_conn *conn, struct lx_fastpath *fastpath)
 void lx_fp_count_conn(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_fastpath *fastpath = fp->fastpath;
-	struct lx_offloaded offloaded = { 0 };
+	struct lx_offloaded offloaded = { .stranger = lx_sock_conn_read_only(conn->conn) };
 	const struct lx_stream *s;
 	uint64_t payload;
 

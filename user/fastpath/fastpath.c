@@ -9,6 +9,13 @@
 
 /* ---- connections end --------------------------------------------------------------- */
 
+static bool conn_ended(void *state, struct lx_sock_conn *sock_conn)
+{
+	struct lx_fp_conn *conn = lx_sock_conn_state(sock_conn);
+
+	return conn && lx_fp_conn_ended(state, conn);
+}
+
 static void conn_closing(void *state, struct lx_sock_conn *sock_conn)
 {
 	struct lx_fp_conn *conn = lx_sock_conn_state(sock_conn);
@@ -23,6 +30,8 @@ static void conn_closing(void *state, struct lx_sock_conn *sock_conn)
 		lx_sock_conn_set_reset(conn->conn);
 	if (conn->lane >= 0)
 		lx_fp_lane_closing(state, conn);
+	else if (!conn->shift) /* its socket outlives the flow */
+		lx_fp_conn_filter(conn, false);
 }
 
 static void conn_closed(void *state, struct lx_sock_conn *sock_conn)
@@ -70,6 +79,14 @@ static void on_record(const struct lx_record *record, void *arg)
 	case LX_RECORD_POKE_ACK:
 		lx_fastpath_poke_ack(fp->fastpath, record->index);
 		break;
+	case LX_RECORD_STREAM_PAST:
+		if (record->index < LX_STREAMS_MAX)
+			lx_fp_conn_past(fp->stream[record->index].conn, record->value);
+		break;
+	case LX_RECORD_LANE_PAST:
+		if (record->index < LX_LANES_MAX)
+			lx_fp_conn_past(fp->lane[record->index], record->value);
+		break;
 	case LX_RECORD_MSS: /* the socket knows by the next tick */
 		if (record->index < LX_LANES_MAX && fp->lane[record->index])
 			fp->lane[record->index]->mss_ns = 0;
@@ -116,7 +133,7 @@ static void peers_tick(struct lx_fp *fp, uint64_t now)
 		lx_fp_peer_lanes(fp, fp->peer[i], now);
 	}
 	lx_fp_lanes_tick(fp, now);
-	lx_fp_holds_tick(fp, now);
+	lx_fp_ends_tick(fp, now);
 }
 
 static void fp_free(struct lx_fp *fp)
@@ -191,10 +208,10 @@ static void host_stop(void *state)
 
 	while ((conn = lx_list_first(&fp->conns, struct lx_fp_conn, link)))
 		lx_fp_conn_free(conn);
+	fp->stopping = true;
 	lx_fp_forget(fp, NULL, LX_NET_U32_ANY);
 	uv_close((uv_handle_t *)&fp->timer, on_handle_closed);
 	uv_close((uv_handle_t *)&fp->poll, on_handle_closed);
-	fp->stopping = true;
 	if (!fp->growing)
 		host_end(fp);
 }
@@ -202,7 +219,8 @@ static void host_stop(void *state)
 /* Whether a connection depends on the programs. */
 static bool is_in_use(const struct lx_fp_conn *conn)
 {
-	return conn->stream >= 0 || conn->lane >= 0 || conn->shift;
+	return conn->stream >= 0 || conn->shift ||
+	       (conn->lane >= 0 && conn->lane_state != LX_FP_LANE_UNSEEN);
 }
 
 static bool is_unused(const struct lx_fp *fp)
@@ -290,6 +308,7 @@ static void *host_start(struct lx_sock_offload *offload, struct lx_sock_host *ho
 	uv_poll_init(lx_loop_uv(fp->loop), &fp->poll, lx_fastpath_fd(fastpath));
 	uv_poll_start(&fp->poll, UV_READABLE, on_records);
 	fp->open = 2;
+	lx_fp_learn_own(fp);
 	return fp;
 }
 
@@ -299,6 +318,7 @@ static const struct lx_sock_offload_ops offload_ops = {
 	.received = lx_fp_message,
 	.forwarding = lx_fp_learn,
 	.policy_changed = lx_fp_forget,
+	.conn_ended = conn_ended,
 	.conn_closing = conn_closing,
 	.conn_closed = conn_closed,
 	.peer_gone = lx_fp_peer_gone,

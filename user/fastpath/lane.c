@@ -7,7 +7,7 @@
 #include "../io/tcpinfo.h"
 #include "priv.h"
 
-/* A next hop opens its window after it has received a lot. */
+/* TCP enlarges a receiver's window only after much data has arrived. */
 static bool is_wide(const struct lx_fp_conn *conn)
 {
 	struct lx_tcpinfo info;
@@ -21,9 +21,21 @@ static bool is_wide(const struct lx_fp_conn *conn)
 static bool is_due(const struct lx_fp_conn *conn, uint64_t now)
 {
 	uint64_t since = conn->back_ns ? conn->back_ns : conn->facts.up_ns;
-	bool used = lx_sock_conn_tx_bytes(conn->conn) || conn->back_ns;
+	bool used = lx_sock_conn_tx_bytes(conn->conn) > LX_UNUSED_BYTES || conn->back_ns;
 
 	return now >= since + (used ? LX_WARM_NS : LX_UNUSED_NS);
+}
+
+/*
+ * Whether the socket repeats early what gets lost. After an outage it may have taken that for a
+ * round trip, and as a lane's it sends nothing by which its timeout would shrink again.
+ */
+static bool is_prompt(const struct lx_fp_conn *conn)
+{
+	struct lx_tcpinfo info;
+
+	return !lx_tcpinfo_read(conn->facts.fd, &info) &&
+	       info.rto_us <= 2 * (info.srtt_us + LX_RTO_MIN_NS / 1000);
 }
 
 static void refer_all(struct lx_fp *fp)
@@ -62,10 +74,10 @@ static void peer_lane_add(struct lx_fp_peer *fp_peer, unsigned int index)
 	__atomic_store_n(&fp_peer->n_lanes, fp_peer->n_lanes + 1, __ATOMIC_RELEASE);
 }
 
+/* Makes the programs watch a connection that may become a lane. */
 static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int next_hop)
 {
-	int index = lx_fastpath_take(fp->fastpath, LX_FASTPATH_LANES, LX_LANES_MAX), r;
-	char name[LX_SOCK_NAME_TEXT];
+	int index = lx_fastpath_take(fp->fastpath, LX_FASTPATH_LANES, LX_LANES_MAX);
 	uint64_t now = lx_sock_now();
 	struct lx_lane *lane;
 
@@ -73,32 +85,73 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 		return;
 	lane = lx_fastpath_lane(fp->fastpath, index);
 	memset(lane, 0, sizeof(*lane));
+	lane->word = (uint64_t)LX_LANE_OWNER << 32;
 	lane->next_hop = next_hop;
-	lane->ifindex = conn->facts.ifindex;
 	lane->version = conn->facts.version;
 	lane->family = conn->facts.remote.sa.sa_family;
 	lane->mss = lx_fp_mss_of(conn);
 	lane->tos = lx_fp_tos_of(conn);
 	lx_fp_key_of(conn, &lane->key);
-	r = lx_fastpath_flow_add(fp->fastpath, &lane->key, LX_FLOW_LANE, index);
-	if (!r) {
-		r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_LANE, index, true);
-		if (r)
-			lx_fastpath_flow_del(fp->fastpath, &lane->key);
-	}
-	if (r) {
+	if (lx_fastpath_flow_add(fp->fastpath, &lane->key, LX_FLOW_SHIFT, 0)) {
 		lx_fastpath_give(fp->fastpath, LX_FASTPATH_LANES, index);
-		conn->no_stream = r == -EOPNOTSUPP;
-		if (conn->no_stream)
-			lx_warn("%s reason=\"it has ECN (sysctl net.ipv4.tcp_ecn), or timestamps "
-				"in "
-				"microseconds\" action=\"it is no lane\"",
-				lx_sock_conn_name(conn->conn, name, sizeof(name)));
 		return;
 	}
 	fp->lane[index] = conn;
 	fp->run[index] = (struct lx_fp_run){ .una_ns = now, .since_ns = now, .rate_ns = now };
 	conn->lane = index;
+	conn->lane_state = LX_FP_LANE_UNSEEN;
+}
+
+static void ask(struct lx_fp_conn *conn, bool on)
+{
+	if (conn->asked == on)
+		return;
+	conn->asked = on;
+	lx_sock_conn_probe(conn->conn, on);
+}
+
+/* Whether the programs see the packets of a connection. */
+static bool is_seen(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
+{
+	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	bool seen = lx_fp_conn_is_seen(conn, &lane->key, &lane->ifindex);
+
+	if (seen)
+		conn->unseen_ns = 0;
+	else if (!conn->unseen_ns)
+		conn->unseen_ns = now;
+	if (conn->lane_state == LX_FP_LANE_UNSEEN)
+		lane->state = !seen && now >= conn->unseen_ns + LX_SEEN_NS ? LX_LANE_ELSEWHERE
+									   : LX_LANE_FREE;
+	ask(conn, !seen && (now - conn->unseen_ns) % LX_SEEN_AGAIN_NS < LX_SEEN_NS);
+	return seen;
+}
+
+/* The programs send on it from now on. */
+static int lane_begin(struct lx_fp *fp, struct lx_fp_conn *conn)
+{
+	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	bool unseen = conn->lane_state == LX_FP_LANE_UNSEEN;
+	char name[LX_SOCK_NAME_TEXT];
+	int r = 0;
+
+	if (unseen)
+		r = lx_fastpath_flow_add(fp->fastpath, &lane->key, LX_FLOW_LANE, conn->lane);
+	if (!r)
+		r = lx_fp_conn_filter(conn, true);
+	if (!r)
+		r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_LANE, conn->lane, true);
+	if (!r || !unseen)
+		return r;
+	lx_fp_conn_filter(conn, false);
+	lx_fp_lane_gone(fp, conn);
+	conn->lane = -1;
+	conn->no_stream = r == -EOPNOTSUPP;
+	if (conn->no_stream)
+		lx_warn("%s reason=\"it has ECN (sysctl net.ipv4.tcp_ecn), or timestamps in "
+			"microseconds\" action=\"it is no lane\"",
+			lx_sock_conn_name(conn->conn, name, sizeof(name)));
+	return r;
 }
 
 /* Whether the tables have room for another lane. */
@@ -114,12 +167,7 @@ static void lane_give(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int ne
 {
 	struct lx_fp_peer *fp_peer = lx_fastpath_peer(fp->fastpath, next_hop);
 
-	if (conn->lane < 0)
-		lane_add(fp, conn, next_hop);
-	else if (lane_is_referred(fp, conn->lane) ||
-		 lx_fastpath_takeover(fp->fastpath, LX_FLOW_LANE, conn->lane, true))
-		return;
-	if (conn->lane < 0)
+	if (lane_is_referred(fp, conn->lane) || lane_begin(fp, conn))
 		return;
 	conn->narrow = !is_wide(conn);
 	conn->lane_state = LX_FP_LANE_GIVEN;
@@ -139,23 +187,34 @@ static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t n
 	if (lx_lane_busy(LX_READ(lane->word)) || (uint32_t)word != (uint32_t)lane->una ||
 	    (run->store && !lx_fp_store_is_done(run->store)))
 		return;
+	if (!run->store)
+		lx_fp_lane_socket_at(lane, lane->shift + (uint32_t)word, lane->una);
 	/* A program that is about to reserve bytes fails. */
 	ours = (word & ~((uint64_t)LX_LANE_OWNER << 32)) | (uint64_t)LX_LANE_OURS << 32;
 	if (!__atomic_compare_exchange_n(&lane->word, &word, ours, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
 		return;
-	lane->shift = run->store ? lane->store_shift : lane->shift + (uint32_t)word;
+	lane->shift = lane->socket_shift;
 	__atomic_store_n(&lane->state, LX_LANE_SOCKET, __ATOMIC_RELEASE);
 	conn->lane_state = LX_FP_LANE_BACK;
 	conn->back_ns = run->store ? 0 : now; /* flows again: it may be a lane at once */
+	/* Its packets may pass elsewhere by then. */
+	if (!run->store)
+		lx_fastpath_flow_add(fp->fastpath, &lane->key, LX_FLOW_LANE, conn->lane);
 	lx_fp_store_free(run);
+}
+
+/* Whether messages may be sent on a connection without its socket. */
+static bool may_be_lane(const struct lx_fp_conn *conn)
+{
+	return lx_fp_conn_on(conn) && !lx_sock_conn_read_only(conn->conn);
 }
 
 /* Whether a lane is switched off, or its window too small. */
 static bool is_wanted_back(const struct lx_fp_neighbour *peer,
 			   const struct lx_fp_conn *conn)
 {
-	return !lx_fp_conn_on(conn) || conn->lane_state == LX_FP_LANE_WANTED ||
+	return !may_be_lane(conn) || conn->lane_state == LX_FP_LANE_WANTED ||
 	       (peer->wide && conn->narrow);
 }
 
@@ -178,12 +237,14 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 		if (lx_fp_is_lane(conn) && is_wanted_back(peer, conn))
 			lane_take_back(fp, conn, now);
 		reserve(conn);
+		if (!may_be_lane(conn))
+			continue;
 		bulk += conn->facts.ctype == LX_CTYPE_BULK_OUT;
 		others += conn->facts.ctype != LX_CTYPE_BULK_OUT;
 		lanes += lx_fp_is_lane(conn);
 	}
 	peer->wide = false;
-	if (peer->hold_ns)
+	if (lx_fp_is_ending(peer))
 		return;
 	lx_sock_peer_facts(peer->peer, &peer->facts); /* its interface may have been replaced */
 	if (!lx_fp_on(fp, peer->facts.ni, peer->facts.ifindex))
@@ -191,11 +252,17 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 	/* The sequence numbers of a present or former stream already differ from its socket's. */
 	while ((conn = lx_fp_conn_next(peer, conn))) {
 		if (conn->facts.ctype != LX_CTYPE_BULK_OUT || lx_fp_is_lane(conn) ||
-		    conn->facts.loopback || conn->no_stream || conn->stream >= 0 || conn->shift)
+		    !may_be_lane(conn) || conn->facts.loopback || conn->no_stream ||
+		    conn->stream >= 0 || conn->shift)
 			continue;
 		if (lanes + 1 >= bulk && !others)
 			return;
-		if (!has_room(fp, conn, peer->index) || (!is_due(conn, now) && !is_wide(conn)))
+		if (!has_room(fp, conn, peer->index))
+			continue;
+		if (conn->lane < 0)
+			lane_add(fp, conn, peer->index);
+		if (conn->lane < 0 || (!is_due(conn, now) && !is_wide(conn)) ||
+		    !is_prompt(conn) || !is_seen(fp, conn, now))
 			continue;
 		conn->lane_due = !lx_sock_conn_is_idle(conn->conn);
 		if (!conn->lane_due)
@@ -221,12 +288,40 @@ static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 	return conn->left_ns && now >= conn->left_ns + LX_LEFT_NS;
 }
 
+/*
+ * The socket repeats, the next hop answers, and nothing comes of it: it may have got bytes that the
+ * socket does not know of. That should not happen, and would never end.
+ */
+static void watch_socket(struct lx_fp *fp, struct lx_lane *lane, struct lx_fp_conn *conn)
+{
+	struct lx_fp_run *run = &fp->run[conn->lane];
+	struct lx_tcpinfo info = { 0 };
+
+	if (!lx_lane_is_of_socket(lane) || lx_tcpinfo_read(conn->facts.fd, &info) ||
+	    info.window < lane->mss)
+		info.repeats = 0;
+	if (info.repeats < run->repeats || !info.repeats)
+		lane->repeats = 0;
+	else if (info.repeats > run->repeats && run->repeats && lane->acks != run->repeat_acks &&
+		 ++lane->repeats == LX_STUCK_REPEATS)
+		lx_fastpath_count_stuck(fp->fastpath);
+	if (info.repeats > run->repeats)
+		run->repeat_acks = lane->acks;
+	run->repeats = info.repeats;
+	if (lane->repeats > LX_STUCK_REPEATS)
+		lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT,
+				  "it answers what is sent to it again and again, but with nothing "
+				  "that helps; please report this");
+}
+
 /* The MSS may have changed, and the setting. */
-static void lane_measure(struct lx_lane *lane, struct lx_fp_conn *conn, uint64_t now)
+static void lane_measure(struct lx_fp *fp, struct lx_lane *lane, struct lx_fp_conn *conn,
+			 uint64_t now)
 {
 	if (now < conn->mss_ns)
 		return;
 	conn->mss_ns = now + LX_MSS_NS;
+	watch_socket(fp, lane, conn);
 	__atomic_store_n(&lane->mss, lx_fp_mss_of(conn), __ATOMIC_RELAXED);
 	__atomic_store_n(&lane->tos, lx_fp_tos_of(conn), __ATOMIC_RELAXED);
 }
@@ -262,11 +357,14 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 
 		if (!conn && !lane_is_referred(fp, i))
 			lx_fastpath_give(fp->fastpath, LX_FASTPATH_LANES, i);
-		if (!conn || conn->closing || lx_fp_cut_tick(fp, i, now))
+		if (!conn || conn->closing || conn->lane_state == LX_FP_LANE_UNSEEN ||
+		    lx_fp_cut_tick(fp, i, now))
 			continue;
 		if (lane_is_stuck(fp, lane, conn, now))
 			lx_fp_lane_left(fp, i);
-		lane_measure(lane, conn, now);
+		lane_measure(fp, lane, conn, now);
+		if (conn->closing)
+			continue;
 		lane_rate(lane, &fp->run[i], now);
 		lx_fp_lane_watch(fp, i, now);
 		lx_fp_grant_lane_tick(fp, i);
@@ -300,6 +398,8 @@ void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 	struct lx_fp_lost mine = { 0 };
 	struct lx_fp_lost *lost = run->store ? lx_fp_store_lost(run->store) : &mine;
 
+	if (conn->lane_state == LX_FP_LANE_UNSEEN)
+		return;
 	/* Once the lane is dead, streams forget them; before, more may come. */
 	lx_fp_lost_note(fp, lost, conn->lane);
 	__atomic_store_n(&lane->state, LX_LANE_DEAD, __ATOMIC_SEQ_CST);

@@ -110,15 +110,22 @@ static bool is_concerned(const struct lx_fp *fp, const struct lx_fp_dest *dest,
 	return false;
 }
 
+static const struct lx_nid *own_nid(const struct lx_fp *fp, unsigned int i)
+{
+	return fp->stopping ? NULL : lx_sock_offload_own_nid(fp->host, i);
+}
+
+/* Our own NIDs stay. One that is not ours any more is forgotten when others' messages go there. */
 void lx_fp_forget(void *state, const struct lx_nid *nid, uint32_t net)
 {
 	struct lx_fp *fp = state;
 	struct lx_fp_dest *dest, *next;
 
 	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
-		if (is_concerned(fp, dest, nid, net))
+		if (is_concerned(fp, dest, nid, net) && (dest->to.n || fp->stopping))
 			forget(fp, dest);
 	}
+	lx_fp_learn_own(fp);
 	if (net != LX_NET_U32_ANY)
 		return;
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
@@ -144,7 +151,7 @@ void lx_fp_peer_gone(void *state, struct lx_sock_peer *sock_peer)
 
 	if (!peer)
 		return;
-	lx_fp_release(fp, peer);
+	lx_fp_end_done(fp, peer, lx_sock_now());
 	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
 		if (dest_has(dest, peer->index))
 			forget(fp, dest);
@@ -201,6 +208,8 @@ static bool make_room(struct lx_fp *fp, uint64_t now)
 	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
 		if (n == LX_ROOM_DESTS || now < dest->since_ns + LX_ROOM_AGE_NS)
 			break;
+		if (!dest->to.n) /* our own */
+			continue;
 		forget(fp, dest);
 		n++;
 	}
@@ -258,13 +267,14 @@ void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_ni
 		forget(fp, dest);
 }
 
-void lx_fp_learn_local(struct lx_fp *fp, const struct lx_nid *dst)
+void lx_fp_learn_own(struct lx_fp *fp)
 {
+	const struct lx_nid *nid;
 	struct lx_fp_dest *dest;
 
-	if (lx_fp_dest_lookup(fp, dst))
-		return;
-	dest = dest_add(fp, dst);
-	if (dest)
-		publish_new(fp, dest);
+	for (unsigned int i = 0; (nid = own_nid(fp, i)); i++) {
+		dest = lx_fp_dest_lookup(fp, nid) ? NULL : dest_add(fp, nid);
+		if (dest)
+			publish_new(fp, dest);
+	}
 }

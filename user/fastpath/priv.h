@@ -10,10 +10,13 @@
  *	review.c   which streams use lanes
  *	grant.c    grants that are not used
  *	lane.c     connections on which the programs send
- *	stall.c    stalled messages on lanes, and their senders
+ *	stall.c    stalled messages on lanes
+ *	offender.c senders that are not trusted with lanes
+ *	run.c      runs that are taken away from the programs
  *	store.c    lanes whose next hop does not flow
  *	lost.c     messages that are lost with a lane
- *	cut.c      lanes that end inside a message
+ *	cut.c      lanes that have to end inside a message
+ *	ending.c   next hops to which such lanes lead
  *	count.c    counters
  *
  * Everything is called with the node lock held.
@@ -39,6 +42,8 @@ struct lx_fp_conn {
 	struct lx_sock_conn_facts facts;
 	bool closing;
 	bool no_stream; /* the programs do not support it */
+	bool has_route; /* the programs reach the peer by the interface that its socket uses */
+	uint64_t route_ns; /* when to look again */
 	int stream, lane; /* -1: none */
 	struct lx_flow_key key; /* if it is or was a stream */
 	uint32_t shift;   /* if it was a stream: bytes that went by lanes, modulo 2^32 */
@@ -53,13 +58,27 @@ struct lx_fp_conn {
 		LX_FP_LANE_GIVEN,  /* the programs send on it */
 		LX_FP_LANE_WANTED, /* on its way back to socklnd */
 		LX_FP_LANE_BACK,   /* socklnd sends on it */
+		LX_FP_LANE_UNSEEN, /* ... and it has not been a lane yet */
 	} lane_state;
+	bool asked;       /* the kernel asks its peer for packets */
+	bool filtered;    /* its socket takes only what the programs have passed */
+	uint64_t past_ns, past_last_ns; /* packets came past the programs: since when, and last */
+	uint64_t unseen_ns; /* since when the programs should have seen its packets; 0: they have */
 	bool lane_due;    /* becomes a lane once everything sent on it is acknowledged */
 	bool narrow;      /* its window was small at the hand-over */
 	uint64_t mss_ns;  /* when to read the MSS again */
 	uint64_t left_ns; /* since when the first run is of a stream that has ended ... */
 	uint64_t left_una; /* ... with una here */
 	uint64_t back_ns; /* since when socklnd has it back */
+};
+
+/* What is done about a next hop's lanes that have to end (ending.c). */
+enum lx_fp_ending {
+	LX_FP_END_NO,
+	LX_FP_END_WAIT,
+	LX_FP_END_DRAIN,
+	LX_FP_END_HOLD,
+	LX_FP_END_CLOSE,
 };
 
 /* A socklnd peer that is in the maps. */
@@ -69,15 +88,20 @@ struct lx_fp_neighbour {
 	unsigned int index; /* of the struct lx_fp_peer */
 	bool shared; /* the core knows it */
 	bool wide;   /* messages were too large for its lanes' windows */
-	/* cut.c: since when its messages wait (0: they do not); when lanes were reset meanwhile. */
-	uint64_t hold_ns, reset_ns;
+	enum lx_fp_ending ending;
+	bool give_up; /* its lanes end if their first messages are unfinished */
+	uint64_t since_ns; /* it is in this state */
+	uint64_t hold_ns, rest_ns; /* since when messages wait; when the next ones may */
 	uint64_t activity, quiet_ns; /* when something moved last */
+	uint64_t fin_ns, reset_ns; /* when its lanes last got them */
+	uint64_t gone_ns; /* when one of its old connections went last ... */
+	unsigned int n_old; /* ... and how many are left */
 };
 
 /* An address that has streams. */
 struct lx_fp_source {
 	struct lx_hash_node node;
-	uint8_t addr[16];     /* as in struct lx_flow_key */
+	struct lx_nid address; /* as in struct lx_rx_from */
 	unsigned int n_streams;
 	uint64_t evicted_ns;  /* when idle streams were last searched */
 };
@@ -89,6 +113,7 @@ struct lx_fp_stream {
 	uint64_t gone_ns;          /* since when it is unused */
 	struct lx_fp_source *source;
 	uint64_t since_ns;
+	uint64_t received; /* by its socket, then */
 	uint64_t packets_seen;     /* s->packets, and when it last changed */
 	uint64_t busy_ns;
 	uint64_t pos_offset;       /* socket position minus rx.consumed */
@@ -99,6 +124,7 @@ struct lx_fp_stream {
 	uint64_t gaps_seen, gaps_bytes_seen; /* at the last review */
 	uint64_t sample_ns, sample_seen; /* when s->sample was incremented; s->messages then */
 	uint64_t waited_ns, waited_at_ns; /* others, for its messages; when that last grew */
+	bool asked; /* as a router, each second, whether it lives */
 	uint64_t stuck_seen;       /* s->progress_ns when the sender was last told what it lost */
 	int next_hop;              /* of its last message; -1: unknown */
 };
@@ -113,6 +139,7 @@ struct lx_fp_dest {
 
 struct lx_fp_sender {
 	struct lx_nid nid;
+	bool forwarded; /* by a router, for others */
 	uint8_t addr[16]; /* as in struct lx_flow_key; NIDs can be claimed */
 };
 
@@ -124,7 +151,7 @@ struct lx_fp_run {
 	uint64_t since_ns; /* when either last moved */
 	/* how long others have waited for the sender of the first run, as of the last look */
 	uint64_t owed_ns, seen_ns;
-	uint64_t silent_ns, seen_packets; /* of that, since its last packet */
+	uint64_t silent_ns; /* of that, since its last byte */
 	uint32_t seen_first;
 	bool owes; /* they did at the last look */
 	uint64_t idle_una; /* una if it was idle at the last look; else ~0 */
@@ -134,6 +161,8 @@ struct lx_fp_run {
 	 * Bytes that the next hop should have acknowledged, the time since, and ACKs until then.
 	 */
 	uint64_t mark, mark_ns, mark_acks, looked_ns;
+	uint32_t repeats; /* of the socket, at the last look ... */
+	uint64_t repeat_acks; /* ... and ACKs when it last repeated */
 	struct lx_fp_store *store; /* NULL: the lane is not stored */
 	struct lx_fp_cut {
 		uint64_t since_ns; /* 0: it does not end inside a message */
@@ -167,7 +196,7 @@ struct lx_fp {
 	struct lx_fp_offender offender[LX_OFFENDERS];
 	struct lx_fp_neighbour **peer;
 	struct lx_list conns;
-	unsigned int n_held; /* next hops whose messages wait */
+	unsigned int n_ending; /* next hops with lanes that have to end */
 	unsigned int peer_at, lane_at; /* where the next tick continues */
 	uint64_t look_ns;  /* when all streams were last visited */
 	uint64_t active[LX_STREAMS_MAX / 64]; /* bitmap of streams to visit on each tick */
@@ -214,6 +243,16 @@ static inline uint64_t lx_fp_lane_next(const struct lx_lane *lane)
 }
 
 /*
+ * The lane's socket will send the byte at @pos next, and has sent nothing from there on. In this
+ * order: an ACK that is too old does nothing.
+ */
+static inline void lx_fp_lane_socket_at(struct lx_lane *lane, uint32_t shift, uint64_t pos)
+{
+	__atomic_store_n(&lane->socket_shift, shift, __ATOMIC_RELEASE);
+	__atomic_store_n(&lane->socket_sent, lane->base_seq + (uint32_t)pos, __ATOMIC_RELEASE);
+}
+
+/*
  * Whether the kernel may forward messages that arrive or leave through an NI: not switched off, and
  * programs attached to its interface.
  */
@@ -250,6 +289,13 @@ static inline int lx_fp_round(struct lx_fp *fp, enum lx_fastpath_table table, un
 
 /* The state of a connection, allocated if necessary. NULL: no memory. */
 struct lx_fp_conn *lx_fp_conn_obtain(struct lx_fp *fp, struct lx_sock_conn *sock_conn);
+/* Its packets come past the programs: ends it, unless they are about to come back. */
+void lx_fp_conn_past(struct lx_fp_conn *conn, unsigned int ifindex);
+/* Whether the programs see its packets, in both directions, and can send where its socket does. */
+bool lx_fp_conn_is_seen(struct lx_fp_conn *conn, const struct lx_flow_key *key,
+			unsigned int *ret_ifindex);
+/* Before its numbers differ from its socket's, and when they do not any more. -errno */
+int lx_fp_conn_filter(struct lx_fp_conn *conn, bool on);
 /* The connection must be neither a stream nor a lane. */
 void lx_fp_conn_free(struct lx_fp_conn *conn);
 /* Iterates over a neighbour's connections; @conn: NULL to start. NULL: no more. */
@@ -284,8 +330,8 @@ uint16_t lx_fp_mss_of(const struct lx_fp_conn *conn);
 void lx_fp_peer_share(struct lx_fp *fp, struct lx_fp_neighbour *peer);
 /* The index of a peer in the map, added if necessary; -EAGAIN, -ENOSPC. */
 int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *sock_peer);
-/* Messages for a NID of this node stay here. */
-void lx_fp_learn_local(struct lx_fp *fp, const struct lx_nid *dst);
+/* Messages for our own NIDs stay here, and others' messages in their names do. */
+void lx_fp_learn_own(struct lx_fp *fp);
 struct lx_fp_dest *lx_fp_dest_lookup(struct lx_fp *fp, const struct lx_nid *nid);
 /* The next hop for a stream's messages to a destination; -1: they are for this node. */
 int lx_fp_dest_next_hop(const struct lx_fp_dest *dest, unsigned int stream);
@@ -314,9 +360,7 @@ static inline bool lx_fp_stream_is_calm(const struct lx_fp *fp, unsigned int ind
 	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 	const struct lx_fp_stream *state = &fp->stream[index];
 
-	if (state->conn->no_stream)
-		return true;
-	return s->state == LX_STREAM_ON && s->grant != LX_GRANT_WAITS;
+	return state->conn->no_stream || s->state != LX_STREAM_ON || s->grant != LX_GRANT_WAITS;
 }
 
 /* Visits a stream on each tick, for a while. */
@@ -379,16 +423,10 @@ void lx_fp_grant_lane_tick(struct lx_fp *fp, unsigned int index);
 
 /* The stream's connection is being closed: closes lanes on which it leaves a message unfinished. */
 void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn);
-/* Removes the runs of a dead lane, and returns their credits. */
-void lx_fp_lane_end_runs(struct lx_fp *fp, struct lx_lane *lane);
-/* Detaches a stream's runs from it, before its index is reused. */
-void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream);
 /* A lane is given up because it waits for bytes of a stream that has ended. */
 void lx_fp_lane_left(struct lx_fp *fp, unsigned int index);
 /* Closes the connections of the side at fault if a message on a lane has stalled too long. */
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now);
-/* Why, and until when, an address gets no lanes. NULL: it may use them. */
-const struct lx_fp_offender *lx_fp_offender(struct lx_fp *fp, const uint8_t addr[16], uint64_t now);
 
 /* The side that the first message of a lane waits for. */
 enum lx_fp_turn {
@@ -398,6 +436,21 @@ enum lx_fp_turn {
 	LX_FP_TURN_NEXT_HOP, /* it has not acknowledged it yet */
 	LX_FP_TURN_WINDOW,   /* it has, and has no room for the rest */
 };
+
+/* ---- offender.c */
+
+/* Why, and until when, an address gets no lanes. NULL: it may use them. */
+const struct lx_fp_offender *lx_fp_offender(struct lx_fp *fp, const uint8_t addr[16], uint64_t now);
+/* Keeps an address off lanes, longer each time. Returns for how long. */
+uint64_t lx_fp_offend(struct lx_fp *fp, const uint8_t addr[16], enum lx_stream_aside why,
+		      uint64_t now);
+
+/* ---- run.c */
+
+/* Removes the runs of a dead lane, and returns their credits. */
+void lx_fp_lane_end_runs(struct lx_fp *fp, struct lx_lane *lane);
+/* Detaches a stream's runs from it, before its index is reused. */
+void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream);
 
 /* ---- lost.c */
 
@@ -458,10 +511,30 @@ void lx_fp_store_free(struct lx_fp_run *run);
 void lx_fp_cut(struct lx_fp *fp, unsigned int index, uint64_t from, uint64_t hole, uint64_t now);
 /* Goes on with it. false: the lane does not end, or not before what is in front has arrived. */
 bool lx_fp_cut_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
-/* The messages of next hops that have lost their connections wait no more. */
-void lx_fp_holds_tick(struct lx_fp *fp, uint64_t now);
-/* Those of this one, if they do. */
-void lx_fp_release(struct lx_fp *fp, struct lx_fp_neighbour *peer);
+
+/* ---- ending.c */
+
+/* A lane to this next hop has to end. */
+void lx_fp_end_begin(struct lx_fp *fp, unsigned int next_hop, uint64_t now);
+/* None has, any more, or the next hop is gone. */
+void lx_fp_end_done(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now);
+void lx_fp_ends_tick(struct lx_fp *fp, uint64_t now);
+/* As conn_ended() (offload.h). */
+bool lx_fp_conn_ended(struct lx_fp *fp, struct lx_fp_conn *conn);
+
+/* Whether no message may begin on lanes to a node, or from it. */
+static inline bool lx_fp_is_ending(const struct lx_fp_neighbour *peer)
+{
+	return peer && peer->ending >= LX_FP_END_DRAIN;
+}
+
+/* Whether a stream may begin messages on lanes, as far as it does not depend on what it did. */
+static inline bool lx_fp_stream_may(const struct lx_fp *fp, unsigned int index)
+{
+	const struct lx_fp_conn *conn = fp->stream[index].conn;
+
+	return lx_fp_conn_on(conn) && !lx_fp_is_ending(fp->peer[lx_fp_stream_of(conn)->peer]);
+}
 
 /* ---- count.c; the first one: op */
 
@@ -473,7 +546,8 @@ void lx_fp_count_conn(struct lx_fp *fp, struct lx_fp_conn *conn);
 /* Whether a connection is a lane, on which socklnd must not send. */
 static inline bool lx_fp_is_lane(const struct lx_fp_conn *conn)
 {
-	return conn->lane >= 0 && conn->lane_state != LX_FP_LANE_BACK;
+	return conn->lane >= 0 && conn->lane_state != LX_FP_LANE_BACK &&
+	       conn->lane_state != LX_FP_LANE_UNSEEN;
 }
 
 /* Hands connections of a next hop to the programs, and takes lanes back where necessary. */

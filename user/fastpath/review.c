@@ -85,7 +85,7 @@ static void stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	bool on = lx_fp_conn_on(state->conn), off;
+	bool on = lx_fp_stream_may(fp, index), off;
 
 	if (s->aside && (now >= state->aside_ns || (!on && s->aside != LX_STREAM_ASIDE_UNSAFE)))
 		__atomic_store_n(&s->aside, LX_STREAM_ASIDE_NO, __ATOMIC_RELAXED);
@@ -121,22 +121,8 @@ static void stream_stuck(struct lx_fp *fp, struct lx_fp_stream *state, unsigned 
 void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
-	struct lx_fp_conn *conn = state->conn;
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	int r = 0;
 
-	if (conn->no_stream)
-		return;
-	if (s->state == LX_STREAM_TAKEOVER) {
-		if (now >= state->since_ns + LX_TAKEOVER_NS)
-			r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, true);
-		if (r == -EAGAIN)
-			state->since_ns = now;
-		else if (r)
-			lx_debug("stream=%u reason=\"its socket is gone\"", index);
-		fp->n_changing++;
-		return;
-	}
 	stream_window(fp, state, s);
 	lx_fp_grant_tick(fp, index, now);
 	stream_stuck(fp, state, index, s, now);

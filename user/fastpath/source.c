@@ -16,24 +16,19 @@ static unsigned int share_of(unsigned int streams)
 	return streams / LX_SOURCE_SHARE ? streams / LX_SOURCE_SHARE : 1;
 }
 
-static uint64_t addr_hash(const uint8_t addr[16])
-{
-	return lx_hash_bytes(addr, 16);
-}
-
-static struct lx_fp_source *source_obtain(struct lx_fp *fp, const uint8_t addr[16])
+static struct lx_fp_source *source_obtain(struct lx_fp *fp, const struct lx_nid *address)
 {
 	struct lx_fp_source *source;
 
-	lx_hash_for_each (source, &fp->sources, addr_hash(addr), node) {
-		if (!memcmp(source->addr, addr, sizeof(source->addr)))
+	lx_hash_for_each (source, &fp->sources, lx_nid_hash(address), node) {
+		if (lx_nid_eq(&source->address, address))
 			return source;
 	}
 	source = calloc(1, sizeof(*source));
 	if (!source)
 		return NULL;
-	memcpy(source->addr, addr, sizeof(source->addr));
-	lx_hash_add(&fp->sources, &source->node, addr_hash(addr));
+	source->address = *address;
+	lx_hash_add(&fp->sources, &source->node, lx_nid_hash(address));
 	return source;
 }
 
@@ -90,7 +85,7 @@ static bool stream_end(struct lx_fp_conn *conn)
 	if (!__atomic_compare_exchange_n(&s->parsing, &no, 1, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
-	if (is_settled(s)) {
+	if (s->state != LX_STREAM_ON || is_settled(s)) {
 		conn->shift = s->diverted;
 		if (conn->no_stream || !lx_fp_flow_leave(conn))
 			return true;
@@ -146,7 +141,7 @@ static void tell_share(struct lx_fp *fp, const struct lx_fp_source *source,
 {
 	unsigned int missed;
 
-	if (lx_ratelimit(&fp->share_limit, addr_hash(source->addr), lx_sock_now(),
+	if (lx_ratelimit(&fp->share_limit, lx_nid_hash(&source->address), lx_sock_now(),
 			 LX_RATELIMIT_MINUTE, &missed))
 		lx_warn("nid=%s address=%s streams=%u reason=\"this host has its share of them\" "
 			"action=\"its further connections are served without the kernel\" "
@@ -188,12 +183,9 @@ static int take(struct lx_fp *fp, struct lx_fp_source *source, const struct lx_f
 int lx_fp_stream_take(struct lx_fp *fp, const struct lx_fp_conn *conn,
 		      struct lx_fp_source **ret_source)
 {
-	struct lx_fp_source *source;
-	uint8_t addr[16];
+	struct lx_fp_source *source = source_obtain(fp, &conn->facts.address);
 	int index;
 
-	lx_addr_map(&conn->facts.remote, addr);
-	source = source_obtain(fp, addr);
 	if (!source)
 		return -ENOMEM;
 	source->n_streams++; /* keeps it when its other streams are evicted */

@@ -1,107 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stalled messages on lanes, and senders that are not trusted with lanes.
- *
- * socklnd closes all its connections to an address when one of them ends, or stalls for its
- * timeout, inside a message. So a stalled message is ended before that, by closing the connections
- * of the side at fault, and the lane is cut (cut.c). A sender that left a message unfinished gets
- * no lanes for a while, longer each time. Missing bytes are never made up.
+ * Stalled messages on lanes.
  *
  * On a shared lane, the messages of others wait behind an unfinished one: the next hop's TCP has
- * their bytes, but cannot deliver them. The time that they wait for its sender counts, whatever
- * trickles in meanwhile: first the lane is stored, then the sender gets no more lanes, then its
- * connection is closed.
+ * their bytes, but cannot deliver them. That is a pause, and most stalls end by themselves. So at
+ * first the lane is stored, and the sender's further messages take no lane. Its connection is
+ * closed only if nothing has come for LX_SENDER_SILENT_NS, or if others have waited for it for
+ * LX_SENDER_MAX_NS in all; then the lane ends inside the message (cut.c), which costs more than a
+ * pause. A message that a router forwards is that router's to end, so it gets longer. Missing bytes
+ * are never made up.
+ *
+ * Only the sender's turn counts: the next hop has all that came, and the sender was told that it
+ * may send the rest. If nobody waits, the side at fault is closed before a neighbour's sock_timeout
+ * ends.
  *
  * Only bytes without a gap before them count as arrived, and only acknowledged ones as taken by the
  * next hop. Bytes behind a hole, and ACKs that bring nothing, are no progress.
  */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "priv.h"
 
-/* ---- offenders ------------------------------------------------------------------ */
-
-static struct lx_fp_offender *offender_lookup(struct lx_fp *fp, const uint8_t addr[16])
-{
-	for (unsigned int i = 0; i < LX_OFFENDERS; i++) {
-		if (fp->offender[i].pause_ns && !memcmp(fp->offender[i].addr, addr, 16))
-			return &fp->offender[i];
-	}
-	return NULL;
-}
-
-/* Replaces the one whose pause ended first. */
-static struct lx_fp_offender *offender_new(struct lx_fp *fp, const uint8_t addr[16])
-{
-	struct lx_fp_offender *o = &fp->offender[0];
-
-	for (unsigned int i = 1; i < LX_OFFENDERS; i++) {
-		if (fp->offender[i].until_ns < o->until_ns)
-			o = &fp->offender[i];
-	}
-	*o = (struct lx_fp_offender){ 0 };
-	memcpy(o->addr, addr, sizeof(o->addr));
-	return o;
-}
-
-const struct lx_fp_offender *lx_fp_offender(struct lx_fp *fp, const uint8_t addr[16], uint64_t now)
-{
-	const struct lx_fp_offender *o = offender_lookup(fp, addr);
-
-	return o && now < o->until_ns ? o : NULL;
-}
-
-/* All streams of an address, whatever NIDs it claims; stream.c does so for later ones. */
-static void keep_off_lanes(struct lx_fp *fp, const struct lx_fp_offender *o)
-{
-	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
-
-		if (!fp->stream[i].conn || memcmp(s->key.remote, o->addr, 16))
-			continue;
-		lx_fp_stream_aside(&fp->stream[i], s, o->why, o->until_ns);
-		lx_fp_stream_wake(fp, i);
-	}
-}
-
-/* An offence is forgotten after as long again without another. Returns the new pause. */
-static uint64_t offend(struct lx_fp *fp, const uint8_t addr[16], enum lx_stream_aside why,
-		       uint64_t now)
-{
-	struct lx_fp_offender *o = offender_lookup(fp, addr);
-	uint64_t min_ns = why == LX_STREAM_ASIDE_UNSAFE ? LX_UNSAFE_NS : LX_SLOW_NS;
-
-	if (!o)
-		o = offender_new(fp, addr);
-	if (now >= o->until_ns || why == LX_STREAM_ASIDE_UNSAFE)
-		o->why = why;
-	if (now >= o->until_ns + o->pause_ns)
-		o->pause_ns = 0;
-	if (now >= o->until_ns) /* else another lane of the same incident */
-		o->pause_ns = 2 * o->pause_ns < LX_PAUSE_MAX_NS ? 2 * o->pause_ns : LX_PAUSE_MAX_NS;
-	if (o->pause_ns < min_ns)
-		o->pause_ns = min_ns;
-	o->until_ns = now + o->pause_ns;
-	keep_off_lanes(fp, o);
-	return o->pause_ns;
-}
-
-static void blame(struct lx_fp *fp, const struct lx_fp_sender *sender,
-		  const struct lx_fp_conn *lane, uint64_t now)
-{
-	uint64_t pause_ns = offend(fp, sender->addr, LX_STREAM_ASIDE_UNSAFE, now);
-
-	lx_warn("nid=%s next_hop=%s reason=\"it left a message unfinished on the fast path\" "
-		"action=\"its connection to the next hop is reset, which may close all of ours; "
-		"no fast path for this sender for %llu s\"",
-		lx_nid_str(&sender->nid), lx_nid_str(&lane->facts.nid),
-		(unsigned long long)(pause_ns / LX_SOCK_SECOND));
-}
-
-/* ---- progress ---------------------------------------------------------------------- */
+/* ---- whose turn it is ---------------------------------------------------------------- */
 
 static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
 			  const struct lx_stream *s, uint64_t now)
@@ -117,20 +39,19 @@ static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
 }
 
 /*
- * The first message on a lane that the next hop does not have, and of which bytes have not been
- * here yet. false: there is none. Bytes read from an extent count only if that is still there
- * afterwards (bpf/extent.h).
+ * The first message of a stream on a lane that ends behind stream position @pos, and that the next
+ * hop does not have. false: there is none. What is read of an extent counts only if that is still
+ * there afterwards (bpf/extent.h).
  */
-static bool unfinished(struct lx_stream *s, const struct lx_lane *lane, unsigned int index,
-		       struct lx_extent *ret_extent)
+static bool message_behind(struct lx_stream *s, const struct lx_lane *lane, unsigned int index,
+			   uint64_t pos, struct lx_extent *ret_extent)
 {
 	uint32_t i = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
 	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
-	uint64_t here = lx_stream_arrived(s);
 
 	for (; (int32_t)(tail - i) > 0; i++) {
 		*ret_extent = *lx_extent_at(s, i);
-		if (ret_extent->lane == index && here < ret_extent->start + ret_extent->len &&
+		if (ret_extent->lane == index && pos < ret_extent->start + ret_extent->len &&
 		    lane->una < ret_extent->lane_start + ret_extent->len &&
 		    !lx_extent_is_gone(s, i))
 			return true;
@@ -138,34 +59,41 @@ static bool unfinished(struct lx_stream *s, const struct lx_lane *lane, unsigned
 	return false;
 }
 
-/* The next hop misses bytes that have been here, and the sender does not repeat them. */
-static bool sender_is_gone(const struct lx_fp_run *run, const struct lx_lane *lane,
-			   const struct lx_stream *s, uint64_t now)
+/*
+ * The sender has sent nothing since the next hop acknowledged something last, though that tells
+ * what it lacks, or was not asked for as long as a sender takes to repeat.
+ */
+static bool does_not_repeat(const struct lx_fp_run *run, const struct lx_lane *lane,
+			    const struct lx_stream *s, uint64_t now)
 {
-	return lane->n_sack && lane->una == run->una && s->packets == run->heard &&
-	       now >= run->una_ns + LX_LANE_SLOW_NS;
+	return s->packets == run->heard && (lane->n_sack || (lane->packets == run->packets &&
+							     now >= run->una_ns + LX_LANE_SLOW_NS));
 }
 
-/* The next hop also lacks the rest if the sender is gone. */
+/* A stream's first message on a lane, and whom that waits for. */
 static enum lx_fp_turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int index,
-				  uint64_t now)
+				  uint64_t now, struct lx_extent *ret_extent)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
-	uint64_t pos = lx_stream_arrived(s), here, next;
-	struct lx_extent extent;
+	uint64_t lacks, next, end, una = lane->una;
 
-	if (sender_is_gone(&fp->run[index], lane, s, now))
-		return LX_FP_TURN_SENDER;
-	if (!unfinished(s, lane, index, &extent))
+	if (!message_behind(s, lane, index, 0, ret_extent))
 		return LX_FP_TURN_NONE;
-	here = extent.lane_start + (pos > extent.start ? pos - extent.start : 0);
-	next = here + s->mss;
-	if (next > extent.lane_start + extent.len)
-		next = extent.lane_start + extent.len;
-	if (lane->una < here)
-		return LX_FP_TURN_NEXT_HOP;
-	return lane->window_edge < next ? LX_FP_TURN_WINDOW : LX_FP_TURN_SENDER;
+	end = ret_extent->start + ret_extent->len;
+	lacks = ret_extent->start;
+	if (una > ret_extent->lane_start)
+		lacks += una - ret_extent->lane_start;
+	if (lacks < lx_stream_arrived(s))
+		return lacks >= LX_READ(s->acked) && does_not_repeat(&fp->run[index], lane, s, now)
+			       ? LX_FP_TURN_SENDER
+			       : LX_FP_TURN_NEXT_HOP;
+	next = lacks + s->mss < end ? lacks + s->mss : end;
+	if (lane->window_edge < ret_extent->lane_start + (next - ret_extent->start))
+		return LX_FP_TURN_WINDOW;
+	return s->advertised_edge < next || s->advertised_ack < ret_extent->start
+		       ? LX_FP_TURN_NONE
+		       : LX_FP_TURN_SENDER;
 }
 
 /* Segments go out, nothing is acknowledged, and that is not the sender's fault. */
@@ -174,105 +102,80 @@ static bool next_hop_is_silent(struct lx_fp *fp, unsigned int index, uint64_t no
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	const struct lx_fp_run *run = &fp->run[index];
 	uint32_t first = lx_lane_first_stream(lane);
+	struct lx_extent extent;
 
 	return lane->una == run->una && now >= run->una_ns + LX_SILENT_NS &&
 	       lane->packets != run->packets &&
-	       (first >= LX_STREAMS_MAX || whose_turn(fp, first, index, now) != LX_FP_TURN_SENDER);
-}
-
-/* ---- credits ------------------------------------------------------------------------- */
-
-/* Keeps programs from removing runs from now on; waits for one that is doing so. */
-static void stop_popping(struct lx_lane *lane)
-{
-	uint32_t no = 0;
-
-	for (int i = 0;
-	     i < 1000 && !__atomic_compare_exchange_n(&lane->popping, &no, 1, false,
-						      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	     i++) {
-		no = 0;
-		sched_yield();
-	}
-}
-
-/* Waits for a program that has reserved bytes to fill in the run. */
-static const struct lx_lane_run *wait_for_run(const struct lx_lane *lane, uint16_t number)
-{
-	const struct lx_lane_run *run = lx_lane_run(lane, number);
-
-	for (int i = 0; i < 1000; i++) {
-		if (__atomic_load_n(&run->tag, __ATOMIC_ACQUIRE) == (LX_LANE_RUN | number))
-			return run;
-		sched_yield();
-	}
-	return NULL;
-}
-
-void lx_fp_lane_end_runs(struct lx_fp *fp, struct lx_lane *lane)
-{
-	__u64 word, none;
-	uint16_t tail, n;
-
-	/* Our socket has it: its sequence numbers depend on the word. */
-	if (lx_lane_owner(LX_READ(lane->word)) == LX_LANE_OURS)
-		return;
-	stop_popping(lane);
-	/* A new tail makes concurrent compare-and-swaps fail. */
-	word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
-	do {
-		tail = lx_lane_tail(word);
-		none = (uint64_t)((uint32_t)(uint16_t)(tail + 1) << LX_LANE_TAIL_SHIFT |
-				  LX_LANE_OWNER)
-			       << 32 |
-		       (uint32_t)word;
-	} while (!__atomic_compare_exchange_n(&lane->word, &word, none, false, __ATOMIC_ACQ_REL,
-					      __ATOMIC_ACQUIRE));
-	if (!lx_lane_busy(word))
-		return;
-	n = lx_lane_n_runs(lane, word);
-	for (unsigned int i = 0; i < n && i < LX_LANE_RUNS; i++) {
-		const struct lx_lane_run *run = wait_for_run(lane, lane->run_first + i);
-		struct lx_fp_peer *from = run ? lx_fastpath_peer(fp->fastpath, run->from) : NULL;
-
-		lx_fp_peer_credit_give(&lx_fastpath_peer(fp->fastpath, lane->next_hop)->tx);
-		if (from)
-			lx_fp_peer_credit_give(&from->rtr);
-	}
-}
-
-void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream)
-{
-	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
-
-	/* The next stream at this index must start a run of its own. */
-	while (lx_lane_owner(word) == stream &&
-	       !__atomic_compare_exchange_n(&lane->word, &word,
-					    word | (uint64_t)LX_LANE_OWNER << 32, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		;
-	for (unsigned int i = 0; i < LX_LANE_RUNS; i++) {
-		uint16_t of = stream;
-
-		if (__atomic_load_n(&lane->run[i].stream, __ATOMIC_RELAXED) != of)
-			continue;
-		__atomic_compare_exchange_n(&lane->run[i].stream, &of, LX_LANE_OWNER, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	}
+	       (first >= LX_STREAMS_MAX ||
+		whose_turn(fp, first, index, now, &extent) != LX_FP_TURN_SENDER);
 }
 
 /* ---- streams that end --------------------------------------------------------------- */
 
-/* Whether we closed the connection ourselves, which is no failure. */
-static bool is_ours(int error)
+/* Who sent a message: the neighbour, or who is behind that router. */
+static struct lx_nid source_of(const struct lx_fp_conn *conn, const struct lx_extent *extent)
 {
+	struct lx_nid nid;
+	uint64_t nid4;
+
+	if (conn->facts.version == LX_SOCK_V4) {
+		memcpy(&nid, extent->nids + sizeof(nid), sizeof(nid));
+		return nid;
+	}
+	memcpy(&nid4, extent->nids + sizeof(nid4), sizeof(nid4));
+	lx_nid_from_u64(le64toh(nid4), &nid);
+	return nid;
+}
+
+static bool is_forwarded(const struct lx_fp_conn *conn, const struct lx_extent *extent)
+{
+	struct lx_nid source = source_of(conn, extent);
+
+	return !lx_nid_eq(&source, &conn->facts.nid);
+}
+
+/* The offence of one behind a router is for that router to punish. */
+static void blame(struct lx_fp *fp, const struct lx_fp_sender *sender,
+		  const struct lx_fp_conn *lane, uint64_t now)
+{
+	uint64_t pause_ns =
+		sender->forwarded ? 0 : lx_fp_offend(fp, sender->addr, LX_STREAM_ASIDE_UNSAFE, now);
+
+	lx_warn("nid=%s next_hop=%s reason=\"it left a message unfinished on the fast path\" "
+		"action=\"a connection to the next hop has to end, after which it may close all of "
+		"ours; no fast path for this sender for %llu s\"",
+		lx_nid_str(&sender->nid), lx_nid_str(&lane->facts.nid),
+		(unsigned long long)(pause_ns / LX_SOCK_SECOND));
+}
+
+/* Whether the connection was closed by us, or because of what we did. */
+static bool is_ours(const struct lx_fp *fp, const struct lx_fp_conn *conn, uint64_t now)
+{
+	int error = lx_sock_conn_error(conn->conn);
+	const struct lx_fp_neighbour *peer = fp->peer[lx_fp_stream_of(conn)->peer];
+
+	/* Which a Lustre node notices late. */
+	if (peer && (peer->ending == LX_FP_END_CLOSE ||
+		     (peer->reset_ns && now < peer->reset_ns + LX_SENDER_MAX_NS)))
+		return true;
 	return error == -ESHUTDOWN || error == -ECONNABORTED;
 }
 
 static void sender_of(const struct lx_fp_conn *conn, struct lx_fp_sender *ret_sender)
 {
+	const struct lx_stream *s = lx_fp_stream_of(conn);
+
 	ret_sender->nid = conn->facts.nid;
-	memcpy(ret_sender->addr, lx_fp_stream_of(conn)->key.remote, sizeof(ret_sender->addr));
+	ret_sender->forwarded = s->flags & LX_STREAM_GATEWAY;
+	memcpy(ret_sender->addr, s->key.remote, sizeof(ret_sender->addr));
+}
+
+/* The lane ends inside this message: no more of it than stream position @here will come. */
+static void cut_at(struct lx_fp *fp, unsigned int index, const struct lx_extent *extent,
+		   uint64_t here, uint64_t now)
+{
+	lx_fp_cut(fp, index, extent->lane_start,
+		  extent->lane_start + (here > extent->start ? here - extent->start : 0), now);
 }
 
 /* If the stream has begun a message on this lane and not finished it, the lane ends inside it. */
@@ -280,9 +183,9 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_run *run = &fp->run[index];
-	uint64_t now = lx_sock_now(), here;
-	bool ours = is_ours(lx_sock_conn_error(conn->conn));
+	uint64_t now = lx_sock_now(), here = lx_stream_arrived(lx_fp_stream_of(conn));
 	struct lx_fp_sender sender = { 0 };
+	bool ours = is_ours(fp, conn, now);
 	struct lx_extent extent;
 
 	if (!ours)
@@ -292,15 +195,15 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 			run->left_by[i] = sender;
 	}
 	/* Bytes lost behind us from now on are never retransmitted: lane_is_stuck(). */
-	if (!unfinished(lx_fp_stream_of(conn), lane, index, &extent)) {
+	if (!message_behind(lx_fp_stream_of(conn), lane, index, here, &extent)) {
 		lx_fp_lane_disown(lane, conn->stream);
 		return;
 	}
-	if (!ours && !next_hop_is_silent(fp, index, now))
+	if (!ours && !next_hop_is_silent(fp, index, now)) {
+		sender.nid = source_of(conn, &extent);
 		blame(fp, &sender, fp->lane[index], now);
-	here = lx_stream_arrived(lx_fp_stream_of(conn));
-	lx_fp_cut(fp, index, extent.lane_start,
-		  extent.lane_start + (here > extent.start ? here - extent.start : 0), now);
+	}
+	cut_at(fp, index, &extent, here, now);
 }
 
 void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn)
@@ -353,18 +256,11 @@ static void sender_is_slow(struct lx_fp *fp, unsigned int index, uint32_t stream
 	if (lx_fp_stream_of(conn)->aside)
 		return;
 	sender_of(conn, &sender);
-	pause_ns = offend(fp, sender.addr, LX_STREAM_ASIDE_SLOW, now);
+	pause_ns = lx_fp_offend(fp, sender.addr, LX_STREAM_ASIDE_SLOW, now);
 	lx_info("nid=%s next_hop=%s reason=\"others had to wait for the rest of its message\" "
 		"action=\"no fast path for this sender for %llu s\"",
 		lx_nid_str(&sender.nid), lx_nid_str(&fp->lane[index]->facts.nid),
 		(unsigned long long)(pause_ns / LX_SOCK_SECOND));
-}
-
-/* How far a stream's sender has come; the stream may have ended. */
-static uint64_t packets_of(struct lx_fp *fp, uint32_t stream)
-{
-	return lx_fp_stream_is_open(fp, stream) ? lx_fastpath_stream(fp->fastpath, stream)->packets
-						: 0;
 }
 
 /*
@@ -381,16 +277,39 @@ static bool waited_too_long(struct lx_fp_stream *stream, uint64_t since_ns, uint
 	return stream->waited_ns >= LX_LANE_SLOW_NS;
 }
 
-/*
- * Counts for how long others have waited for the sender of a lane's first message, and acts. While
- * bytes trickle in, and are acknowledged, it is the sender that they wait for all the time.
- */
+/* Asks a router each second whether it lives, while what it forwards stands still. */
+static void ask_gateway(struct lx_fp_stream *stream, bool on)
+{
+	if (stream->asked == on)
+		return;
+	stream->asked = on;
+	lx_sock_conn_probe(stream->conn->conn, on);
+}
+
+/* Ends the first message of a lane if others have waited too long for its sender. */
+static void end_wait(struct lx_fp *fp, unsigned int index, uint32_t stream,
+		     const struct lx_extent *extent)
+{
+	const struct lx_fp_run *run = &fp->run[index];
+	struct lx_fp_conn *conn = fp->stream[stream].conn;
+	bool forwarded = is_forwarded(conn, extent);
+
+	ask_gateway(&fp->stream[stream], forwarded && run->silent_ns >= LX_S_NS);
+	if (run->silent_ns >= (forwarded ? LX_FORWARDED_NS : LX_SENDER_SILENT_NS))
+		lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT,
+				  "others wait for the rest of a message, and nothing of it comes");
+	else if (run->owed_ns >= (forwarded ? LX_FORWARDED_NS : LX_SENDER_MAX_NS))
+		lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT,
+				  "others have waited too long for the rest of a message");
+}
+
+/* Counts for how long others have waited for the sender of a lane's first message, and acts. */
 static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, enum lx_fp_turn turn,
-			uint64_t now)
+			const struct lx_extent *extent, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_run *run = &fp->run[index];
-	uint64_t since_ns = now - run->seen_ns, packets = packets_of(fp, stream);
+	uint64_t since_ns = now - run->seen_ns;
 	bool slow = false;
 
 	if (since_ns > LX_LOOK_MAX_NS)
@@ -400,38 +319,34 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 		run->owed_ns = run->silent_ns = 0;
 	} else if (run->owes) {
 		run->owed_ns += since_ns;
-		run->silent_ns = run->seen_packets == packets ? run->silent_ns + since_ns : 0;
+		run->silent_ns = run->since_ns > run->seen_ns ? 0 : run->silent_ns + since_ns;
 		if (run->owed_ns > LX_WAITED_MIN_NS && turn == LX_FP_TURN_SENDER &&
-		    now < run->since_ns + LX_QUIET_NS)
+		    now < run->since_ns + LX_SETTLE_NS)
 			slow = waited_too_long(&fp->stream[stream], since_ns, now);
 	}
 	run->seen_ns = now;
-	run->seen_packets = packets;
-	run->owes = lx_lane_is_shared(lane) &&
-		    (turn == LX_FP_TURN_SENDER ||
-		     (turn == LX_FP_TURN_NEXT_HOP && now < run->una_ns + LX_QUIET_NS));
+	run->owes = lx_lane_is_shared(lane) && turn == LX_FP_TURN_SENDER;
 	if (run->owes && !run->store && run->owed_ns >= LX_STORE_NS)
 		lx_fp_store_begin(fp, index, "others wait for the rest of a message", now);
-	if (!run->owes || (!slow && run->owed_ns < LX_LANE_SLOW_NS))
+	if (!run->owes)
 		return;
-	sender_is_slow(fp, index, stream, now);
-	if (run->owed_ns < LX_OTHERS_NS && run->silent_ns < LX_SILENT_OTHERS_NS)
-		return;
-	lx_sock_conn_fail(fp->stream[stream].conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT,
-			  run->owed_ns < LX_OTHERS_NS
-				  ? "it is silent, and others wait for the rest of a message"
-				  : "others have waited too long for the rest of a message");
+	if (slow || run->owed_ns >= LX_LANE_SLOW_NS)
+		sender_is_slow(fp, index, stream, now);
+	end_wait(fp, index, stream, extent);
 }
 
-/* The first message of a lane has stalled for as long as a peer may: closes the side at fault. */
+/*
+ * The first message of a lane has stalled for as long as a peer may, and nobody waits: closes the
+ * side at fault.
+ */
 static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum lx_fp_turn turn,
-		  uint64_t limit, uint64_t now)
+		  uint64_t limit)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 
 	if (lx_lane_is_done(lane)) /* its runs go with the next ACK */
 		return;
-	if (next_hop_is_silent(fp, index, now))
+	if (turn == LX_FP_TURN_NEXT_HOP)
 		stalled(fp->lane[index], "the peer has acknowledged nothing of a message", limit);
 	else if (turn == LX_FP_TURN_WINDOW)
 		stalled(fp->lane[index], "the peer has had no room for the rest of a message",
@@ -440,22 +355,35 @@ static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum lx
 		stalled(fp->stream[stream].conn, "nothing received inside a message", limit);
 }
 
+/* The lane ends if its first message, of this stream, is unfinished. */
+static void give_up(struct lx_fp *fp, unsigned int index, struct lx_stream *s, uint64_t now)
+{
+	uint64_t here = lx_stream_arrived(s);
+	struct lx_extent extent;
+
+	if (message_behind(s, lx_fastpath_lane(fp->fastpath, index), index, here, &extent))
+		cut_at(fp, index, &extent, here, now);
+}
+
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	uint32_t first = lx_lane_first_stream(lane);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t limit = deadline_ns(fp->lane[index]);
-	const struct lx_stream *s =
+	struct lx_stream *s =
 		first < LX_STREAMS_MAX ? lx_fastpath_stream(fp->fastpath, first) : NULL;
 	enum lx_fp_turn turn = LX_FP_TURN_NONE;
+	struct lx_extent extent;
 
-	if (s && lx_fp_stream_is_open(fp, first))
-		turn = whose_turn(fp, first, index, now);
 	if (!s || lane->una != run->una || lx_stream_arrived(s) != run->arrived)
 		note_progress(run, lane, s, now);
+	if (s && lx_fp_stream_is_open(fp, first))
+		turn = whose_turn(fp, first, index, now, &extent);
 	lx_fp_store_watch(fp, index, turn, now);
-	others_wait(fp, index, first, turn, now);
+	others_wait(fp, index, first, turn, &extent, now);
 	if (now >= run->since_ns + limit && lx_fp_stream_is_open(fp, first))
-		still(fp, index, first, turn, limit, now);
+		still(fp, index, first, turn, limit);
+	if (fp->peer[lane->next_hop]->give_up && lx_fp_stream_is_open(fp, first))
+		give_up(fp, index, s, now);
 }

@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "priv.h"
 
@@ -128,16 +127,20 @@ static bool range_add(struct lx_fp_store *store, uint64_t start, uint64_t end)
 /* ---- the socket ------------------------------------------------------------------ */
 
 /*
- * The socket's next byte is now the one at una. In this order: an ACK that is too old does nothing.
+ * The next hop has more than the socket was given. Skips that, unless the socket has something to
+ * repeat or to send first: its bytes must keep their numbers. Returns whether the socket is at una.
  */
-static void skip(struct lx_fp_store *store, uint64_t una)
+static bool skip(struct lx_fp_store *store, uint64_t una)
 {
 	struct lx_lane *lane = lane_of(store);
 
-	__atomic_store_n(&lane->store_shift, lane->store_shift + (uint32_t)(una - store->next),
-			 __ATOMIC_RELEASE);
-	__atomic_store_n(&lane->store_sent, lane->base_seq + (uint32_t)una, __ATOMIC_RELEASE);
+	if (store->next >= una)
+		return true;
+	if (!lx_sock_conn_is_idle(store->conn->conn))
+		return false;
+	lx_fp_lane_socket_at(lane, lane->socket_shift + (uint32_t)(una - store->next), una);
 	store->next = una;
+	return true;
 }
 
 /* Writes what comes next and has been stored, as far as the socket takes it. */
@@ -149,14 +152,12 @@ static void feed(struct lx_fp_store *store)
 	ssize_t n = 1;
 
 	ranges_trim(store, una > store->next ? una : store->next);
-	if (store->next < una && !lx_sock_conn_is_idle(store->conn->conn))
+	if (!skip(store, una))
 		return;
-	if (store->next < una)
-		skip(store, una);
 	while (n > 0 && store->n_ranges && r->start == store->next && store->next < store->limit) {
 		end = r->end < store->limit ? r->end : store->limit;
-		n = send(store->conn->facts.fd, store->bytes + (r->start - store->base),
-			 end - r->start, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = lx_sock_conn_write(store->conn->conn, store->bytes + (r->start - store->base),
+				       end - r->start);
 		if (n > 0)
 			store->next += n; /* an error shows when the socket is read */
 		ranges_trim(store, store->next);
@@ -235,8 +236,7 @@ int lx_fp_store_begin(struct lx_fp *fp, unsigned int index, const char *reason, 
 		return r;
 	}
 	fp->run[index].store = store;
-	lane->store_shift = lane->shift + (uint32_t)una;
-	lane->store_sent = lane->base_seq + (uint32_t)una;
+	lx_fp_lane_socket_at(lane, lane->shift + (uint32_t)una, una);
 	lx_fp_lane_withdraw(fp, conn, LX_LANE_STORED);
 	lane->stores++;
 	lx_fastpath_count_stored(fp->fastpath, 1, 0);

@@ -3,6 +3,9 @@
  * Streams: connections on which messages to route arrive. The life of a stream:
  *
  *	first message to be routed ─▶ TAKEOVER ─ 5 ms ─▶ ON, UNFRAMED ─ a boundary ─▶ ON, framed
+ *	                              │      ▲  seen
+ *	                       unseen ▼      │ seen
+ *	                              ELSEWHERE
  */
 #include <errno.h>
 #include <linux/sockios.h>
@@ -49,6 +52,21 @@ bool lx_fp_window_is_open(const struct lx_tcpinfo *info)
 }
 
 /* Makes the programs watch the connection; they still pass everything up. */
+static int stream_watch(struct lx_fp_conn *conn, int index)
+{
+	struct lx_fastpath *fastpath = conn->fp->fastpath;
+	int r = lx_fastpath_flow_add(fastpath, &conn->key, LX_FLOW_STREAM, index);
+
+	if (r)
+		return r;
+	r = lx_fastpath_takeover(fastpath, LX_FLOW_STREAM, index, false);
+	if (r) {
+		lx_fp_flow_leave(conn);
+		conn->no_stream = true;
+	}
+	return r == -EOPNOTSUPP ? 0 : r; /* still listed, with the reason */
+}
+
 static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 {
 	struct lx_fp *fp = conn->fp;
@@ -76,15 +94,8 @@ static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 	s->diverted = conn->shift;
 	lx_fp_key_of(conn, &conn->key);
 	s->key = conn->key;
-	r = lx_fastpath_flow_add(fp->fastpath, &s->key, LX_FLOW_STREAM, index);
-	if (r)
-		return r;
-	r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, false);
-	if (r) {
-		lx_fp_flow_leave(conn);
-		conn->no_stream = true;
-	}
-	return r == -EOPNOTSUPP ? 0 : r; /* still listed, with the reason */
+	state->received = info.received;
+	return stream_watch(conn, index);
 }
 
 static void stream_add(struct lx_fp_conn *conn)
@@ -186,25 +197,24 @@ void lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 	struct lx_fp_conn *conn = lx_fp_conn_obtain(state, sock_conn);
 	struct lx_sock_conn_rx rx;
 	struct lx_fp *fp = state;
-	const struct lx_fp_dest *dest = NULL;
+	const struct lx_fp_dest *dest;
 	struct lx_stream *s;
 	bool ours;
 
 	if (!conn)
 		return;
-	ours = hdr && lx_sock_offload_is_local(fp->host, &hdr->dst_nid);
+	dest = hdr ? lx_fp_dest_lookup(fp, &hdr->dst_nid) : NULL;
+	ours = dest && !dest->to.n;
 	if (conn->stream < 0 && hdr && !ours && may_stream(conn))
 		stream_add(conn);
 	if (conn->stream < 0)
 		return;
 	s = lx_fp_stream_of(conn);
+	if (hdr && !lx_nid_eq(&hdr->src_nid, &conn->facts.nid))
+		__atomic_or_fetch(&s->flags, LX_STREAM_GATEWAY, __ATOMIC_RELAXED);
 	lx_fp_stream_wake(fp, conn->stream);
 	lx_sock_conn_rx(sock_conn, &rx);
 	publish_boundary(conn, s, lx_fp_pos_now(conn, &rx) - rx.have + len);
-	if (ours)
-		lx_fp_learn_local(fp, &hdr->dst_nid);
-	if (hdr && !ours)
-		dest = lx_fp_dest_lookup(fp, &hdr->dst_nid);
 	note_next_hop(conn, dest ? lx_fp_dest_next_hop(dest, conn->stream) : -1);
 	prefer(conn, s, len);
 }
@@ -235,7 +245,7 @@ static void look(struct lx_fp *fp, uint64_t now)
 			continue;
 		__atomic_store_n(&s->tos, lx_fp_tos_of(state->conn), __ATOMIC_RELAXED);
 		/* Or their NI was switched on or off. */
-		if (lx_fp_conn_on(state->conn) == !!(s->flags & LX_STREAM_NO_LANES))
+		if (lx_fp_stream_may(fp, i) == !!(s->flags & LX_STREAM_NO_LANES))
 			lx_fp_stream_wake(fp, i);
 		if (s->packets == state->packets_seen)
 			continue;
@@ -245,12 +255,69 @@ static void look(struct lx_fp *fp, uint64_t now)
 	}
 }
 
+/*
+ * Its packets have not been seen in time, though its socket has received some: they pass, as if it
+ * was no stream, until they are seen.
+ */
+static void elsewhere(struct lx_fp_conn *conn, struct lx_fp_stream *state, uint64_t now)
+{
+	struct lx_stream *s = lx_fp_stream_of(conn);
+	struct lx_tcpinfo info;
+
+	if (now < state->since_ns + LX_SEEN_NS || lx_tcpinfo_read(conn->facts.fd, &info))
+		return;
+	state->since_ns = now;
+	if (s->state == LX_STREAM_ELSEWHERE || info.received == state->received ||
+	    lx_fastpath_flow_add(conn->fp->fastpath, &conn->key, LX_FLOW_SHIFT, conn->shift))
+		return;
+	s->state = LX_STREAM_ELSEWHERE;
+	if (!conn->shift)
+		lx_fp_conn_filter(conn, false);
+}
+
+/* Once all its packets have been seen for a moment, it is a stream. */
+static void take_over(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	bool watched = s->state == LX_STREAM_TAKEOVER;
+	int r;
+
+	if (now < state->since_ns + (watched ? LX_TAKEOVER_NS : LX_SEEN_NS)) {
+		fp->n_changing += watched;
+		return;
+	}
+	if (!lx_fp_conn_is_seen(state->conn, &s->key, &s->ifindex)) {
+		elsewhere(state->conn, state, now);
+		return;
+	}
+	r = watched ? lx_fp_conn_filter(state->conn, true) : stream_watch(state->conn, index);
+	if (!r && watched)
+		r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, true);
+	if (r == -EAGAIN || !watched)
+		state->since_ns = state->busy_ns = now;
+	else if (r)
+		lx_debug("stream=%u reason=\"its socket is gone\"", index);
+}
+
+static void tick_open(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+
+	if (fp->stream[index].conn->no_stream)
+		return;
+	if (s->state == LX_STREAM_ON)
+		lx_fp_stream_tick(fp, index, now);
+	else
+		take_over(fp, index, now);
+}
+
 static void tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
 
 	if (state->conn && !state->conn->closing)
-		lx_fp_stream_tick(fp, index, now);
+		tick_open(fp, index, now);
 	if (!state->conn || state->conn->closing ||
 	    (now >= state->busy_ns + LX_CALM_NS && lx_fp_stream_is_calm(fp, index))) {
 		lx_fp_grant_end(fp, lx_fastpath_stream(fp->fastpath, index));

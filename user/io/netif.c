@@ -6,9 +6,11 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <glob.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if_arp.h>
 #include <netpacket/packet.h>
@@ -22,9 +24,12 @@
 #include "../base/line.h"
 #include "../base/prefix.h"
 #include "netif.h"
+#include "netlink.h"
 
 /* IFF_LOWER_UP; its header, linux/if.h, cannot be included with net/if.h. */
 #define LOWER_UP (1u << 16)
+
+#define BELOW_MAX 4 /* a VLAN on a bond on cards, and one more */
 
 /* ---- addresses ------------------------------------------------------------ */
 
@@ -137,6 +142,63 @@ static void free_ifaddrs(struct ifaddrs **p)
 		freeifaddrs(*p);
 }
 
+/* IFA_F_* of the IPv6 addresses, which getifaddrs() does not give. */
+struct v6_flags {
+	struct v6_flag {
+		uint8_t addr[16];
+		uint32_t flags;
+	} *list;
+	size_t n;
+};
+
+static void v6_flags_free(struct v6_flags *v6)
+{
+	free(v6->list);
+}
+
+static int take_v6(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *addr = lx_netlink_attr(nlh, sizeof(*ifa), IFA_ADDRESS);
+	const struct nlattr *flags = lx_netlink_attr(nlh, sizeof(*ifa), IFA_FLAGS);
+	struct v6_flags *v6 = arg;
+	struct v6_flag *f;
+
+	if (!addr || mnl_attr_get_payload_len(addr) < sizeof(f->addr))
+		return MNL_CB_OK;
+	f = lx_grow(&v6->list, &v6->n, sizeof(*f));
+	if (!f)
+		return MNL_CB_ERROR;
+	memcpy(f->addr, mnl_attr_get_payload(addr), sizeof(f->addr));
+	f->flags = flags ? mnl_attr_get_u32(flags) : ifa->ifa_flags;
+	return MNL_CB_OK;
+}
+
+/* Without them all addresses are alike. */
+static struct v6_flags v6_flags_get(void)
+{
+	const struct ifaddrmsg header = { .ifa_family = AF_INET6 };
+	union lx_netlink_request request;
+	struct v6_flags v6 = { NULL, 0 };
+
+	lx_netlink_ask(NETLINK_ROUTE,
+		       lx_netlink_request(&request, RTM_GETADDR, NLM_F_DUMP, &header,
+					  sizeof(header)),
+		       take_v6, &v6);
+	return v6;
+}
+
+static uint32_t flags_of_addr(const struct v6_flags *v6, const struct sockaddr *sa)
+{
+	const struct in6_addr *addr = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+
+	for (size_t i = 0; sa->sa_family == AF_INET6 && i < v6->n; i++) {
+		if (!memcmp(v6->list[i].addr, addr, sizeof(*addr)))
+			return v6->list[i].flags;
+	}
+	return 0;
+}
+
 #define for_each_ifaddr(ifa, list)                                                                 \
 	for (const struct ifaddrs *ifa = (list); ifa; ifa = ifa->ifa_next)
 
@@ -203,9 +265,40 @@ int lx_netif_is_ethernet(const char *name)
 	return err ? err : ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER;
 }
 
-bool lx_netif_has_lro(const char *name)
+static bool find_card(const char *name, int depth, bool (*fits)(const char *name, void *arg),
+		      void *arg, char ret_card[IFNAMSIZ])
+{
+	char pattern[96];
+	bool found = false;
+	glob_t g;
+
+	snprintf(pattern, sizeof(pattern), "/sys/class/net/%s/lower_*", name);
+	if (glob(pattern, 0, NULL, &g)) {
+		snprintf(ret_card, IFNAMSIZ, "%s", name);
+		return fits(name, arg);
+	}
+	for (size_t i = 0; i < g.gl_pathc && !found && depth < BELOW_MAX; i++)
+		found = find_card(strrchr(g.gl_pathv[i], '/') + strlen("/lower_"), depth + 1, fits,
+				  arg, ret_card);
+	globfree(&g);
+	return found;
+}
+
+bool lx_netif_find_card(const char *name, bool (*fits)(const char *name, void *arg), void *arg,
+			char ret_card[IFNAMSIZ])
+{
+	return find_card(name, 0, fits, arg, ret_card);
+}
+
+static bool has_lro(const char *name, void *arg)
 {
 	return ethtool_value(name, ETHTOOL_GFLAGS) & ETH_FLAG_LRO;
+}
+
+/* A bond has LRO on whatever its cards do. */
+bool lx_netif_has_lro(const char *name, char ret_card[IFNAMSIZ])
+{
+	return lx_netif_find_card(name, has_lro, NULL, ret_card);
 }
 
 int lx_netif_driver(const char *name, char *ret_driver, size_t size)
@@ -312,18 +405,31 @@ static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 	fill_addr(ifa, ret_netif);
 }
 
-/* Preference of addresses, lowest first. */
-enum { RANK_NONE, RANK_LINK_LOCAL, RANK_GLOBAL, RANK_IPV4 };
-
-static int rank(const struct sockaddr *sa)
+static bool is_ip(const struct sockaddr *sa)
 {
-	if (!sa)
+	return sa && (sa->sa_family == AF_INET || sa->sa_family == AF_INET6);
+}
+
+/* Preference of addresses, lowest first. A tentative one cannot be used, but soon. */
+enum { RANK_NONE, RANK_LINK_LOCAL, RANK_TENTATIVE, RANK_DEPRECATED, RANK_GLOBAL, RANK_IPV4 };
+
+/* A node is known by its address, so a temporary one (RFC 8981) is none. */
+static int rank(const struct sockaddr *sa, const struct v6_flags *v6)
+{
+	uint32_t flags;
+
+	if (!is_ip(sa))
 		return RANK_NONE;
 	if (sa->sa_family == AF_INET)
 		return RANK_IPV4;
-	if (sa->sa_family != AF_INET6)
+	if (lx_addr_is_link_local((const union lx_addr *)sa))
+		return RANK_LINK_LOCAL;
+	flags = flags_of_addr(v6, sa);
+	if (flags & IFA_F_TEMPORARY)
 		return RANK_NONE;
-	return lx_addr_is_link_local((const union lx_addr *)sa) ? RANK_LINK_LOCAL : RANK_GLOBAL;
+	if (flags & IFA_F_TENTATIVE)
+		return RANK_TENTATIVE;
+	return flags & IFA_F_DEPRECATED ? RANK_DEPRECATED : RANK_GLOBAL;
 }
 
 unsigned int lx_netif_index(const char *name)
@@ -376,6 +482,7 @@ enum lx_down_why lx_netif_down(const struct lx_netif *netif, bool starting)
 int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
+	LX_CLEANUP(v6_flags_free) struct v6_flags v6 = v6_flags_get();
 	const struct ifaddrs *best = NULL;
 	bool found = false;
 
@@ -385,7 +492,7 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
 		if (strcmp(ifa->ifa_name, name))
 			continue;
 		found = true;
-		if (rank(ifa->ifa_addr) > (best ? rank(best->ifa_addr) : 0))
+		if (rank(ifa->ifa_addr, &v6) > (best ? rank(best->ifa_addr, &v6) : 0))
 			best = ifa;
 	}
 	if (!best)
@@ -402,11 +509,12 @@ int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_neti
 	if (getifaddrs(&list))
 		return -errno;
 	for (const struct ifaddrs *ifa = list; ifa && !best; ifa = ifa->ifa_next) {
-		if (!rank(ifa->ifa_addr) || (name[0] && strcmp(ifa->ifa_name, name)))
+		if (!is_ip(ifa->ifa_addr) || (name[0] && strcmp(ifa->ifa_name, name)))
 			continue;
 		if (lx_addr_same_host(addr, (const union lx_addr *)ifa->ifa_addr))
 			best = ifa;
-		else if (!lo && ifa->ifa_flags & IFF_LOOPBACK && rank(ifa->ifa_addr) == RANK_IPV4)
+		else if (!lo && ifa->ifa_flags & IFF_LOOPBACK &&
+			 ifa->ifa_addr->sa_family == AF_INET)
 			lo = ifa;
 	}
 	/* All of 127.0.0.0/8 is ours, but the list has a single address of it. */
@@ -424,6 +532,9 @@ int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_neti
 int lx_netif_first(int family, const char *name, struct lx_netif *ret_netif)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
+	LX_CLEANUP(v6_flags_free) struct v6_flags v6 = v6_flags_get();
+	const struct ifaddrs *best = NULL;
+	int best_rank = RANK_LINK_LOCAL;
 	bool wanted;
 
 	if (getifaddrs(&list))
@@ -431,13 +542,16 @@ int lx_netif_first(int family, const char *name, struct lx_netif *ret_netif)
 	for_each_ifaddr (ifa, list) {
 		wanted = name ? !strcmp(ifa->ifa_name, name)
 			      : (ifa->ifa_flags & (IFF_UP | IFF_LOOPBACK)) == IFF_UP;
-		if (!wanted || rank(ifa->ifa_addr) < RANK_GLOBAL ||
+		if (!wanted || rank(ifa->ifa_addr, &v6) <= best_rank ||
 		    ifa->ifa_addr->sa_family != family)
 			continue;
-		fill(ifa, ret_netif);
-		return 0;
+		best = ifa;
+		best_rank = rank(ifa->ifa_addr, &v6);
 	}
-	return name ? -EADDRNOTAVAIL : -ENODEV;
+	if (!best)
+		return name ? -EADDRNOTAVAIL : -ENODEV;
+	fill(best, ret_netif);
+	return 0;
 }
 
 bool lx_netif_has_mac(const uint8_t mac[6])
@@ -477,13 +591,14 @@ int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped)
 int lx_netif_addrs(struct lx_netif **ret_list, size_t *ret_n)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *ifaddrs = NULL;
+	LX_CLEANUP(v6_flags_free) struct v6_flags v6 = v6_flags_get();
 	struct lx_netif *list = NULL, *netif;
 	size_t n = 0;
 
 	if (getifaddrs(&ifaddrs))
 		return -errno;
 	for_each_ifaddr (ifa, ifaddrs) {
-		if (!rank(ifa->ifa_addr))
+		if (!is_ip(ifa->ifa_addr))
 			continue;
 		netif = lx_grow(&list, &n, sizeof(*netif));
 		if (!netif) {
@@ -496,10 +611,82 @@ int lx_netif_addrs(struct lx_netif **ret_list, size_t *ret_n)
 		else
 			fill_device(ifa, netif);
 		fill_addr(ifa, netif);
+		netif->fleeting = flags_of_addr(&v6, ifa->ifa_addr) &
+				  (IFA_F_TEMPORARY | IFA_F_DEPRECATED);
 	}
 	*ret_list = list;
 	*ret_n = n;
 	return 0;
+}
+
+/* ---- VRFs ----------------------------------------------------------------- */
+
+static int take_vrf(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *info = lx_netlink_attr(nlh, sizeof(*ifi), IFLA_LINKINFO), *attr;
+	const struct nlattr *master = lx_netlink_attr(nlh, sizeof(*ifi), IFLA_MASTER);
+	unsigned int *ret_index = arg;
+
+	if (!info)
+		return MNL_CB_OK;
+	mnl_attr_for_each_nested (attr, info) {
+		uint16_t type = mnl_attr_get_type(attr);
+
+		if ((type != IFLA_INFO_KIND && type != IFLA_INFO_SLAVE_KIND) ||
+		    strcmp(mnl_attr_get_str(attr), "vrf"))
+			continue;
+		if (type == IFLA_INFO_KIND)
+			*ret_index = ifi->ifi_index;
+		else if (master)
+			*ret_index = mnl_attr_get_u32(master);
+	}
+	return MNL_CB_OK;
+}
+
+unsigned int lx_netif_vrf(unsigned int index)
+{
+	const struct ifinfomsg header = { .ifi_index = (int)index };
+	union lx_netlink_request request;
+	unsigned int vrf = 0;
+
+	lx_netlink_ask(NETLINK_ROUTE,
+		       lx_netlink_request(&request, RTM_GETLINK, 0, &header, sizeof(header)),
+		       take_vrf, &vrf);
+	return vrf;
+}
+
+/* ---- routes --------------------------------------------------------------- */
+
+static int take_route(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nlattr *oif = lx_netlink_attr(nlh, sizeof(struct rtmsg), RTA_OIF);
+	unsigned int *ret_index = arg;
+
+	if (oif)
+		*ret_index = mnl_attr_get_u32(oif);
+	return MNL_CB_OK;
+}
+
+bool lx_netif_leads_to(unsigned int index, const union lx_addr *local, const union lx_addr *remote,
+		       uint32_t mark)
+{
+	struct rtmsg header = { .rtm_family = remote->sa.sa_family };
+	union lx_netlink_request request;
+	unsigned int n, by = index; /* not said of one of several paths */
+	const uint8_t *from = lx_addr_bytes(local, &n), *to = lx_addr_bytes(remote, &n);
+	struct nlmsghdr *nlh;
+
+	header.rtm_src_len = header.rtm_dst_len = 8 * n;
+	/* Else IPv4 takes the peer for a neighbour there; IPv6 names another interface. */
+	if (header.rtm_family == AF_INET)
+		header.rtm_flags = RTM_F_FIB_MATCH;
+	nlh = lx_netlink_request(&request, RTM_GETROUTE, 0, &header, sizeof(header));
+	mnl_attr_put(nlh, RTA_SRC, n, from);
+	mnl_attr_put(nlh, RTA_DST, n, to);
+	mnl_attr_put_u32(nlh, RTA_OIF, index);
+	mnl_attr_put_u32(nlh, RTA_MARK, mark);
+	return !lx_netlink_ask(NETLINK_ROUTE, nlh, take_route, &by) && by == index;
 }
 
 /* ---- sockets -------------------------------------------------------------- */
@@ -516,15 +703,31 @@ static int new_socket(const union lx_addr *addr)
 	return fd;
 }
 
+/* An address of an interface in a VRF is one only for sockets of the VRF. 0 or -errno. */
+static int bind_to(int fd, const union lx_addr *addr)
+{
+	int err = bind(fd, &addr->sa, lx_addr_len(addr)) ? -errno : 0;
+	struct lx_netif netif;
+	unsigned int vrf;
+
+	if (err != -EADDRNOTAVAIL || lx_netif_by_addr(addr, "", &netif))
+		return err;
+	vrf = lx_netif_vrf(netif.index);
+	if (!vrf || setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &vrf, sizeof(vrf)))
+		return err;
+	return bind(fd, &addr->sa, lx_addr_len(addr)) ? -errno : 0;
+}
+
 int lx_netif_listen(const union lx_addr *addr, int backlog)
 {
 	int fd = new_socket(addr), r;
 
 	if (fd < 0)
 		return fd;
-	if (!bind(fd, &addr->sa, lx_addr_len(addr)) && !listen(fd, backlog))
+	r = bind_to(fd, addr);
+	if (!r && !listen(fd, backlog))
 		return fd;
-	r = -errno;
+	r = r ? r : -errno;
 	close(fd);
 	return r;
 }
@@ -543,13 +746,12 @@ static int dial_from(const struct lx_netif_dial *dial, unsigned int port, bool *
 	if (dial->prepare)
 		dial->prepare(fd, dial->arg);
 	lx_addr_set_port(&local, port);
-	if (!bind(fd, &local.sa, lx_addr_len(&local))) {
-		*ret_bound = true;
-		if (!connect(fd, &dial->remote->sa, lx_addr_len(dial->remote)) ||
-		    errno == EINPROGRESS)
-			return fd;
-	}
-	r = -errno;
+	r = bind_to(fd, &local);
+	*ret_bound = !r;
+	if (!r &&
+	    (!connect(fd, &dial->remote->sa, lx_addr_len(dial->remote)) || errno == EINPROGRESS))
+		return fd;
+	r = r ? r : -errno;
 	close(fd);
 	return r;
 }

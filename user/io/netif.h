@@ -69,6 +69,7 @@ struct lx_netif {
 	bool up; /* enabled, and the kernel has noted the carrier, which may take it a second */
 	bool carrier; /* the driver has one */
 	bool loopback;
+	bool fleeting; /* lx_netif_addrs(): an IPv6 address that is temporary, or deprecated */
 	bool offload; /* scatter/gather and checksums in hardware: zero copy may pay */
 	unsigned int speed_mbps; /* 0: unknown */
 };
@@ -82,7 +83,8 @@ enum lx_down_why lx_netif_down(const struct lx_netif *netif, bool starting);
 /**
  * lx_netif_by_name - an interface and its first address
  * @name: interface or alias
- * An IPv4 address is preferred; of the IPv6 ones, a global one.
+ * An IPv4 address is preferred; of the IPv6 ones, a global one. Temporary ones do not count;
+ * deprecated and tentative ones come last.
  *
  * Returns 0, -ENODEV: no such interface; -EADDRNOTAVAIL: it has no address;
  * or another errno of getifaddrs().
@@ -97,7 +99,8 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif);
 int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_netif *ret_netif);
 
 /**
- * lx_netif_first - the first address of a family; IPv6 link-local ones do not count
+ * lx_netif_first - the first address of a family; IPv6 link-local and temporary ones do not count,
+ *	deprecated and tentative ones come last
  * @name: on this interface; NULL: on any that is up, but loopback
  * Returns 0, -EADDRNOTAVAIL, -ENODEV: there is none; or another errno of getifaddrs().
  */
@@ -146,7 +149,19 @@ bool lx_netif_has_mac(const uint8_t mac[6]);
 
 /* False also for interfaces that do not exist. */
 bool lx_netif_is_loopback(const char *name);
-bool lx_netif_has_lro(const char *name);
+
+/* Large receive offload: of an interface that only passes on packets, that of those below it. */
+bool lx_netif_has_lro(const char *name, char ret_card[IFNAMSIZ]);
+
+/**
+ * lx_netif_find_card - find an interface that receives for another one: itself, or for a VLAN,
+ * bond, bridge and the like, one of those below it
+ * @fits: called for each until it returns true
+ * @ret_card: the one that fits
+ * Returns false if none does.
+ */
+bool lx_netif_find_card(const char *name, bool (*fits)(const char *name, void *arg), void *arg,
+			char ret_card[IFNAMSIZ]);
 
 /**
  * lx_netif_tx_dropped - packets that an interface dropped instead of sending them, or failed to
@@ -161,6 +176,16 @@ int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped);
  */
 int lx_netif_conf(const char *name, const char *key);
 
+/*
+ * Whether the kernel has a route between two addresses that leaves by an interface, for packets
+ * with a mark. The ports are not asked for.
+ */
+bool lx_netif_leads_to(unsigned int index, const union lx_addr *local, const union lx_addr *remote,
+		       uint32_t mark);
+
+/* The index of the VRF that an interface belongs to, or is; 0: none. */
+unsigned int lx_netif_vrf(unsigned int index);
+
 /* "virtio_net"; -errno: unknown. */
 int lx_netif_driver(const char *name, char *ret_driver, size_t size);
 
@@ -173,6 +198,8 @@ int lx_netif_set_tso(const char *name, bool on);
 int lx_netif_set_gro(const char *name, bool on);
 
 /* ---- sockets -------------------------------------------------------------- */
+
+/* These are sockets of the VRF, if the local address is that of an interface in one. */
 
 /* A listening TCP socket, non-blocking. Returns the fd or -errno. */
 int lx_netif_listen(const union lx_addr *addr, int backlog);

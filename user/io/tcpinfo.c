@@ -23,6 +23,10 @@ int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info)
 	ret_info->quiet_ms = info.tcpi_last_ack_recv < info.tcpi_last_data_recv
 				     ? info.tcpi_last_ack_recv
 				     : info.tcpi_last_data_recv;
+	ret_info->repeats = info.tcpi_retransmits;
+	ret_info->srtt_us = info.tcpi_rtt;
+	ret_info->rto_us = info.tcpi_rto;
+	ret_info->acked = info.tcpi_bytes_acked;
 	ret_info->rtt_us = info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt;
 	return 0;
 }

@@ -11,7 +11,11 @@ struct lx_tcpinfo {
 	uint32_t window;   /* advertised by the peer, bytes; 0 below Linux 5.4 */
 	uint32_t own_window; /* the largest we can advertise now, bytes */
 	uint32_t quiet_ms; /* since the last segment of the peer that the socket has got */
+	uint32_t repeats;  /* timeouts in a row, without progress */
 	uint32_t rtt_us;   /* recent minimum round trip time; 0: unknown */
+	uint32_t srtt_us; /* smoothed round trip time */
+	uint32_t rto_us; /* after which it repeats what is not acknowledged */
+	uint64_t acked; /* payload bytes that the peer has acknowledged */
 };
 
 /* Returns 0 or -errno. */

@@ -446,6 +446,11 @@ void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats)
 	lx_node_unlock(node);
 }
 
+int lx_refused_list(struct lx_node *node, struct lx_refused_info **ret_list, size_t *ret_n)
+{
+	return LOCKED(node, lx_refused_describe(node->core, ret_list, ret_n));
+}
+
 void lx_stats_reset(struct lx_node *node)
 {
 	lx_node_lock(node);

@@ -88,7 +88,7 @@ int lx_net_add_rails(struct lx_node *node, const struct lx_conf_ni *conf,
 				 lx_net_str(conf->net), conf->ifname, conf->rails,
 				 lx_nid_str(&nis->ni[at].nid),
 				 r == -EEXIST ? "an NI already; name only new addresses, or delete "
-						"it first (\"lnetx net del\")"
+						"it first (\"lnetx net del\", lx_net_del())"
 				 : text	      ? text
 					      : strerror(-r));
 		}
@@ -216,6 +216,9 @@ struct apply {
 static void failed(struct apply *a, int r, struct lx_conf_place at, const char *why,
 		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/* Why what is there already cannot be added: it differs. */
+#define THERE "it is there with other settings; delete it first"
+
 /* @why: NULL: use strerror(). */
 static void failed(struct apply *a, int r, struct lx_conf_place at, const char *why,
 		   const char *fmt, ...)
@@ -311,16 +314,19 @@ static struct lx_core_ni *ni_unwanted(const struct apply *a)
 	return NULL;
 }
 
+static bool route_is(const struct lx_route *route, const struct lx_conf_route *c)
+{
+	return c->net == route->rnet->id && lx_nid_eq(&c->gateway, &route->nid) &&
+	       c->hop == route->hops &&
+	       (c->priority == LX_UNSET ? 0 : c->priority) == route->priority &&
+	       (c->health_sensitivity == LX_UNSET ? 1 : c->health_sensitivity) ==
+		       route->health_sensitivity;
+}
+
 static bool route_wanted(const struct apply *a, const struct lx_route *route)
 {
 	for (size_t i = 0; i < a->conf->n_routes; i++) {
-		const struct lx_conf_route *c = &a->conf->route[i];
-
-		if (c->net == route->rnet->id && lx_nid_eq(&c->gateway, &route->nid) &&
-		    c->hop == route->hops &&
-		    (c->priority == LX_UNSET ? 0 : c->priority) == route->priority &&
-		    (c->health_sensitivity == LX_UNSET ? 1 : c->health_sensitivity) ==
-			    route->health_sensitivity)
+		if (route_is(route, &a->conf->route[i]))
 			return true;
 	}
 	return false;
@@ -507,16 +513,28 @@ static void apply_tunables(struct apply *a)
 	write_tunables(a);
 }
 
+/* It is up already, as it is wanted. */
+static bool has_ni(struct apply *a, const struct lx_conf_ni *conf)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+	bool has = false;
+
+	lx_node_lock(a->node);
+	lx_ni_for_each(net, ni, a->node->core)
+		has |= ni_meant(ni, conf) && !ni_differs(a, ni, conf);
+	lx_node_unlock(a->node);
+	return has;
+}
+
 static void apply_nets(struct apply *a)
 {
 	for (size_t i = 0; i < a->conf->n_nis; i++) {
 		const struct lx_conf_ni *c = &a->conf->ni[i];
 		char place[LX_CONF_PLACE_TEXT];
-		int r = lx_net_add(a->node, c);
-		const char *why = lx_conf_net_why(c->net, r);
+		int r = has_ni(a, c) ? 0 : lx_net_add(a->node, c);
+		const char *why = r == -EEXIST ? THERE : lx_conf_net_why(c->net, r);
 
-		if (r == -EEXIST && (a->flags & LX_APPLY_DIFF))
-			continue;
 		failed(a, r, c->at, why, "net %s on %s", lx_net_str(c->net),
 		       lx_conf_ni_place(c, place, sizeof(place)));
 	}
@@ -539,10 +557,12 @@ static void apply_routing(struct apply *a)
 
 static bool has_route(struct apply *a, const struct lx_conf_route *conf)
 {
+	const struct lx_route *route;
 	bool has;
 
 	lx_node_lock(a->node);
-	has = lx_route_lookup(a->node->core, conf->net, &conf->gateway);
+	route = lx_route_lookup(a->node->core, conf->net, &conf->gateway);
+	has = route && route_is(route, conf);
 	lx_node_unlock(a->node);
 	return has;
 }
@@ -551,10 +571,9 @@ static void apply_routes(struct apply *a)
 {
 	for (size_t i = 0; i < a->conf->n_routes; i++) {
 		const struct lx_conf_route *c = &a->conf->route[i];
-		/* routes_remove() has kept the route if it is the same. */
-		bool same = (a->flags & LX_APPLY_DIFF) && has_route(a, c);
+		int r = has_route(a, c) ? 0 : lx_route_add(a->node, c);
 
-		failed(a, same ? 0 : lx_route_add(a->node, c), c->at, NULL, "route to %s via %s",
+		failed(a, r, c->at, r == -EEXIST ? THERE : NULL, "route to %s via %s",
 		       lx_net_str(c->net), lx_nid_str(&c->gateway));
 	}
 }
@@ -570,6 +589,18 @@ static void apply_udsps(struct apply *a)
 	}
 }
 
+static bool has_peer(struct lx_core *core, const struct lx_conf_peer *conf)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &conf->primary);
+	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
+	bool has = peer && lx_nid_eq(&peer->primary, &conf->primary) &&
+		   !(peer->state & LX_PEER_MULTI_RAIL) == !conf->multi_rail;
+
+	for (size_t i = 0; has && i < conf->n_nids; i++)
+		has = lx_peer_ni_of(peer, &conf->nid[i]);
+	return has;
+}
+
 static int peer_add(struct apply *a, const struct lx_conf_peer *conf)
 {
 	struct lx_core *core = a->node->core;
@@ -582,6 +613,9 @@ static int peer_add(struct apply *a, const struct lx_conf_peer *conf)
 		peers_remove(a);
 		r = lx_peerconf_add(core, conf);
 	}
+	/* An export also lists peers that need not be configured, such as gateways. */
+	if (r && has_peer(core, conf))
+		r = 0;
 	lx_node_unlock(a->node);
 	return r;
 }
@@ -598,7 +632,8 @@ static void apply_peers(struct apply *a)
 		/* -EBUSY: a gateway; discovery knows its NIDs. */
 		if (r == -EBUSY && (a->flags & LX_APPLY_DIFF))
 			continue;
-		failed(a, r, c->at, NULL, "peer %s", lx_nid_str(&c->primary));
+		failed(a, r, c->at, r == -EBUSY ? "it is a gateway; remove its routes first" : NULL,
+		       "peer %s", lx_nid_str(&c->primary));
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Checks a configuration before a node is created from it: everything user/conf/check.c
- * finds, conflicting settings, and interfaces that this machine does not have.
+ * Checks a configuration before a node is created from it, or before it is added to one:
+ * everything user/conf/check.c finds, conflicting settings, and interfaces that this machine does
+ * not have.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,12 @@
 #include "../io/netif.h"
 #include "node.h"
 
+struct subject {
+	const struct lx_conf *conf;
+	struct lx_node *node; /* that it is added to; NULL: it is for a new one */
+	struct lx_conf all; /* with the NIs of both, its own first */
+};
+
 /* ---- conflicting settings --------------------------------------------------------------- */
 
 /* Room for the values of any module. */
@@ -20,12 +27,29 @@ union values {
 	int64_t any[128];
 };
 
-static void take_values(const struct lx_conf *conf, const char *module,
+struct present {
+	const char *module;
+	union values *values;
+};
+
+static int take_present(const char *module, const struct lx_tunable *t, const char *value,
+			void *arg)
+{
+	struct present *p = arg;
+
+	if (!strcmp(module, p->module))
+		lx_tunable_set(t, p->values, value);
+	return 0;
+}
+
+static void take_values(const struct subject *s, const char *module,
 			const struct lx_tunable *table, union values *values)
 {
 	lx_tunable_defaults(table, values);
-	for (size_t i = 0; i < conf->n_tunables; i++) {
-		const struct lx_conf_tunable *c = &conf->tunable[i];
+	if (s->node)
+		lx_tunable_each(s->node, take_present, &(struct present){ module, values });
+	for (size_t i = 0; i < s->conf->n_tunables; i++) {
+		const struct lx_conf_tunable *c = &s->conf->tunable[i];
 		const struct lx_tunable *t =
 			strcmp(c->module, module) ? NULL : lx_tunable_lookup(table, c->name);
 
@@ -50,22 +74,22 @@ static void note_conflict(const struct lx_conf *conf, const char *module,
 	lx_conf_note(report, -EINVAL, at, "%s: %s", module, conflict->why);
 }
 
-static void check_conflicts(const struct lx_conf *conf, struct lx_conf_report *report)
+static void check_conflicts(const struct subject *s, struct lx_conf_report *report)
 {
 	const struct lx_tunable_conflict *conflict;
 	union values values;
 
-	take_values(conf, "lnet", lx_core_tunables_table, &values);
+	take_values(s, "lnet", lx_core_tunables_table, &values);
 	conflict = lx_core_tunables_conflict(&values.core);
 	if (conflict)
-		note_conflict(conf, "lnet", conflict, report);
+		note_conflict(s->conf, "lnet", conflict, report);
 	for (size_t i = 0; i < LX_NODE_LNDS; i++) {
 		const struct lx_lnd *lnd = lx_node_lnds[i];
 
-		take_values(conf, lnd->name, lnd->tunables, &values);
+		take_values(s, lnd->name, lnd->tunables, &values);
 		conflict = lnd->conflict ? lnd->conflict(&values) : NULL;
 		if (conflict)
-			note_conflict(conf, lnd->name, conflict, report);
+			note_conflict(s->conf, lnd->name, conflict, report);
 	}
 }
 
@@ -108,18 +132,26 @@ static void check_nis(const struct lx_conf *conf, struct lx_nid *nids,
 }
 
 /* All NIDs of a peer are ours, as of one that an export has, or none is; the core insists on it. */
-static void check_own_peer(const struct lx_conf *conf, const struct lx_nid *nids,
+static void check_own_peer(const struct subject *s, const struct lx_nid *nids,
 			   const struct lx_conf_peer *p, struct lx_conf_report *report)
 {
 	const struct lx_nid *ours = NULL, *other = NULL;
 
 	for (size_t i = 0; i <= p->n_nids; i++) {
 		const struct lx_nid *nid = i ? &p->nid[i - 1] : &p->primary;
+		struct lx_peer_info *has LX_AUTO_FREE = NULL;
 
-		if (own(conf, nids, conf->n_nis, nid))
+		if (own(&s->all, nids, s->all.n_nis, nid))
 			ours = nid;
 		else
 			other = nid;
+		if (s->node && !lx_peer_find(s->node, nid, &has) &&
+		    has->state & LX_PEER_CONFIGURED && !lx_nid_eq(&has->primary, &p->primary))
+			lx_conf_note(report, -EEXIST, p->at,
+				     "peer %s: %s belongs to peer %s; see \"lnetx peer show\", "
+				     "lx_peer_find()",
+				     lx_nid_str(&p->primary), lx_nid_str(nid),
+				     lx_nid_str(&has->primary));
 	}
 	if (ours && other)
 		lx_conf_note(report, -EINVAL, p->at,
@@ -128,46 +160,75 @@ static void check_own_peer(const struct lx_conf *conf, const struct lx_nid *nids
 }
 
 /* A node cannot be its own gateway, or a part of a peer. */
-static void check_own(const struct lx_conf *conf, const struct lx_nid *nids,
+static void check_own(const struct subject *s, const struct lx_nid *nids,
 		      struct lx_conf_report *report)
 {
-	for (size_t i = 0; i < conf->n_routes; i++) {
-		const struct lx_conf_route *r = &conf->route[i];
+	for (size_t i = 0; i < s->conf->n_routes; i++) {
+		const struct lx_conf_route *r = &s->conf->route[i];
 
-		if (own(conf, nids, conf->n_nis, &r->gateway))
+		if (own(&s->all, nids, s->all.n_nis, &r->gateway))
 			lx_conf_note(report, -EINVAL, r->at,
 				     "route to %s via %s: the gateway is this node itself",
 				     lx_net_str(r->net), lx_nid_str(&r->gateway));
 	}
-	for (size_t i = 0; i < conf->n_peers; i++)
-		check_own_peer(conf, nids, &conf->peer[i], report);
+	for (size_t i = 0; i < s->conf->n_peers; i++)
+		check_own_peer(s, nids, &s->conf->peer[i], report);
 }
 
-static void check_machine(const struct lx_conf *conf, struct lx_conf_report *report)
+static void check_machine(const struct subject *s, struct lx_conf_report *report)
 {
-	struct lx_nid *nids LX_AUTO_FREE = calloc(conf->n_nis + 1, sizeof(*nids));
+	struct lx_nid *nids LX_AUTO_FREE = calloc(s->all.n_nis + 1, sizeof(*nids));
 
 	report->out_of_memory |= !nids;
 	if (!nids)
 		return;
-	check_nis(conf, nids, report);
-	check_own(conf, nids, report);
+	for (size_t i = s->conf->n_nis; i < s->all.n_nis; i++)
+		nids[i] = s->all.ni[i].nid;
+	check_nis(s->conf, nids, report);
+	check_own(s, nids, report);
 }
 
 /* ---- all of it ------------------------------------------------------------------------ */
 
-static void check_resolved(const struct lx_conf *conf, unsigned int flags,
+/* The NIs of the node have no place, and their NIDs are known. */
+static int join(struct subject *s)
+{
+	struct lx_ni_info *list LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int r = s->node ? lx_ni_list(s->node, &list, &n) : 0;
+
+	s->all = *s->conf;
+	s->all.ni = r ? NULL : calloc(s->conf->n_nis + n + 1, sizeof(*s->all.ni));
+	if (!s->all.ni)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->conf->n_nis; i++)
+		s->all.ni[i] = s->conf->ni[i];
+	for (size_t i = 0; i < n; i++) {
+		if (lx_net_type(list[i].net) != LX_NET_LO)
+			s->all.ni[s->all.n_nis++] =
+				(struct lx_conf_ni){ .net = list[i].net, .nid = list[i].nid };
+	}
+	return 0;
+}
+
+static void check_resolved(const struct lx_conf *conf, struct lx_node *node, unsigned int flags,
 			   struct lx_conf_report *report)
 {
 	struct lx_conf_module modules[LX_NODE_LNDS + 2] = { { "lnet", lx_core_tunables_table } };
+	struct subject s = { .conf = conf, .node = node };
 
+	if (join(&s)) {
+		report->out_of_memory = true;
+		return;
+	}
 	for (size_t i = 0; i < LX_NODE_LNDS; i++)
 		modules[i + 1] =
 			(struct lx_conf_module){ lx_node_lnds[i]->name, lx_node_lnds[i]->tunables };
-	lx_conf_check(conf, modules, report);
-	check_conflicts(conf, report);
+	lx_conf_check(conf, &s.all, modules, report);
+	check_conflicts(&s, report);
 	if (!(flags & LX_CHECK_FILE))
-		check_machine(conf, report);
+		check_machine(&s, report);
+	free(s.all.ni);
 }
 
 /* True if it has checked what is there; false: all is there, or nothing. */
@@ -180,14 +241,15 @@ static bool check_part(const struct lx_conf *conf, struct lx_conf_report *report
 		return false;
 	some = later && now->n_nis;
 	if (some)
-		check_resolved(now, 0, report);
+		check_resolved(now, NULL, 0, report);
 	lx_conf_free(now);
 	lx_conf_free(later);
 	return some;
 }
 
 /* The NIs of rules, and the routes that follow, depend on this machine. */
-static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf_report *report)
+static void check(const struct lx_conf *conf, struct lx_node *node, unsigned int flags,
+		  struct lx_conf_report *report)
 {
 	struct lx_conf_error why = { 0 };
 	struct lx_conf *resolved;
@@ -196,7 +258,7 @@ static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf
 	if ((flags & LX_CHECK_PART) && check_part(conf, report))
 		return;
 	if ((flags & LX_CHECK_FILE) || lx_conf_is_resolved(conf)) {
-		check_resolved(conf, flags, report);
+		check_resolved(conf, node, flags, report);
 		return;
 	}
 	r = lx_conf_resolve(conf, &resolved, &why);
@@ -205,9 +267,9 @@ static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf
 	} else if (r) {
 		lx_conf_note(report, r == -ENOENT ? -EINVAL : r,
 			     (struct lx_conf_place){ why.line, why.column }, "%s", why.text);
-		check_resolved(conf, LX_CHECK_FILE, report);
+		check_resolved(conf, node, LX_CHECK_FILE, report);
 	} else {
-		check_resolved(resolved, flags, report);
+		check_resolved(resolved, node, flags, report);
 		lx_conf_free(resolved);
 	}
 }
@@ -218,7 +280,7 @@ int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
 
 	if (ret_err)
 		*ret_err = (struct lx_conf_error){ 0 };
-	check(conf, 0, &report);
+	check(conf, NULL, 0, &report);
 	return lx_conf_report_end(&report, ret_err);
 }
 
@@ -229,10 +291,34 @@ int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
 	struct lx_conf *conf = NULL;
 
 	if (!lx_conf_read(yaml, len, &report, &conf))
-		check(conf, flags, &report);
+		check(conf, NULL, flags, &report);
 	lx_conf_free(conf);
 	lx_conf_report_sort(&report);
 	for (size_t i = 0; i < report.n; i++)
 		fn(&report.list[i].what, arg);
 	return lx_conf_report_end(&report, NULL);
+}
+
+/* To a running node routes are as any others, from module parameters, too. */
+int lx_node_check_addition(struct lx_node *node, const char *yaml, size_t len,
+			   void (*fn)(int error, const struct lx_conf_error *what, void *arg),
+			   void *arg, struct lx_conf **ret_conf)
+{
+	struct lx_conf_report report = { 0 };
+	struct lx_conf *conf = NULL;
+	int r = lx_conf_read(yaml, len, &report, &conf);
+
+	for (size_t i = 0; !r && i < conf->n_routes; i++)
+		conf->route[i].legacy = false;
+	if (!r)
+		check(conf, node, 0, &report);
+	lx_conf_report_sort(&report);
+	for (size_t i = 0; i < report.n; i++)
+		fn(report.list[i].error, &report.list[i].what, arg);
+	r = lx_conf_report_end(&report, NULL);
+	if (r)
+		lx_conf_free(conf);
+	else
+		*ret_conf = conf;
+	return r;
 }

@@ -345,10 +345,10 @@ static int stop_routing(struct lx_node *node, uint64_t until)
 	uint64_t now = op_now(node);
 
 	lx_monitor_route_stop(node->core, until > now ? until - now : 0);
-	while (node->core->routing != LX_ROUTING_OFF && op_now(node) < until)
+	while (node->core->routing == LX_ROUTING_STOPPING && op_now(node) < until)
 		lx_env_wait_until(node->env, until);
 	if (op_now(node) < until)
-		return 0;
+		return node->core->routing == LX_ROUTING_OFF ? 0 : -ECANCELED;
 	lx_monitor_route_stop(node->core, 0);
 	return -ETIMEDOUT;
 }
@@ -366,6 +366,11 @@ int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
 		r = stop_routing(node, until);
 	lx_node_unlock(node);
 	return r;
+}
+
+const char *lx_version(void)
+{
+	return LX_VERSION;
 }
 
 bool lx_node_alive(struct lx_node *node)

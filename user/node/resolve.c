@@ -82,7 +82,7 @@ static int machine_addrs(struct lx_conf_addr **ret_list, size_t *ret_n)
 		const uint8_t *bytes;
 		unsigned int len;
 
-		if (from[i].loopback || lx_addr_is_link_local(&from[i].addr))
+		if (from[i].loopback || from[i].fleeting || lx_addr_is_link_local(&from[i].addr))
 			continue;
 		memcpy(at->ifname, from[i].name, sizeof(at->ifname));
 		at->v6 = from[i].addr.sa.sa_family == AF_INET6;

@@ -409,6 +409,21 @@ static const struct lx_field event_fields[] = {
 static LX_SCHEMA(event, "event", OF);
 #undef OF
 
+static const char *const refused_names[] = { "port", "nid", "peer" };
+
+#define OF struct lx_refused_info
+static const struct lx_field refused_fields[] = {
+	{ FIELD(1, "address", STR, address) },
+	{ FIELD(2, "kind", ENUM, kind), LX_FIELD_NAMES(refused_names) },
+	{ FIELD(3, "reason", STR, reason) },
+	{ NUMBER(4, "connections", connections) },
+	{ FIELD(5, "since", TIME, since_s) },
+	{ NUMBER(6, "age_s", age_s) },
+	END
+};
+static LX_SCHEMA(refused, "refused", OF);
+#undef OF
+
 #define OF struct lx_ctl_status
 static const struct lx_field status_fields[] = {
 	{ FIELD(1, "version", STRP, version), .col = "VERSION" },
@@ -424,6 +439,11 @@ static const struct lx_field status_fields[] = {
 	{ NUMBER(11, "interrupts_ms", interrupts_ms), .col = "INTERRUPTS", .wide = true },
 	{ NUMBER(13, "clock_jump_s", clock_jump_s), .omit = LX_OMIT_ZERO },
 	{ FIELD(12, "missing", STR, missing), UNSET, .col = "MISSING", .rare = true },
+	{ FIELD(14, "deviates", STR, deviates), UNSET, .col = "DEVIATES", .rare = true },
+	{ FIELD(15, "reload_failed", STR, reload_failed), UNSET, .col = "RELOAD FAILED",
+	  .rare = true },
+	{ FIELD(16, "refused", LIST, refused), .sub = &refused,
+	  .count_offset = offsetof(OF, n_refused), .max = LX_REFUSED_MAX },
 	END
 };
 static LX_SCHEMA(status, "daemon", OF);
@@ -521,6 +541,18 @@ static const struct lx_field line_fields[] = {
 };
 static LX_SCHEMA(line, "line", struct lx_ctl_line);
 
+#define OF struct lx_ctl_mistake
+static const struct lx_field mistake_fields[] = {
+	{ NUMBER(1, "errno", error) },
+	{ NUMBER(2, "line", line), .omit = LX_OMIT_ZERO },
+	{ NUMBER(3, "column", column), .omit = LX_OMIT_ZERO },
+	{ FIELD(4, "text", STR, text) },
+	END
+};
+static LX_SCHEMA(mistake, "mistake", OF);
+#undef OF
+
+const struct lx_ctl_shown lx_ctl_mistakes = { "config", NULL, NULL, &mistake };
 const struct lx_ctl_shown lx_ctl_columns = { "columns", NULL, NULL, &line };
 
 /* ---- requests ---------------------------------------------------------------------- */

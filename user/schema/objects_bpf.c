@@ -44,6 +44,7 @@ static const struct lx_field hook_fields[] = {
 	{ FIELD(6, "reason", STR, reason), UNSET, .col = "WHY NOT" },
 	{ NUMBER(7, "tx_dropped", tx_dropped), .omit = LX_OMIT_ZERO },
 	{ NUMBER(8, "removed", removed), .omit = LX_OMIT_ZERO },
+	{ FIELD(9, "front", STR, front), UNSET },
 	END
 };
 static LX_SCHEMA(hook, "hook", OF);
@@ -87,6 +88,8 @@ static const struct lx_field bpf_fields[] = {
 	{ NUMBER(15, "stored_bytes", stored_bytes) },
 	{ NUMBER(16, "removed", n_removed) },
 	{ NUMBER(17, "missing", n_missing) },
+	{ NUMBER(18, "stuck", stuck) },
+	{ NUMBER(19, "unpassed", unpassed) },
 	{ LIST(6, "features", feature, n_features, LX_BPF_FEATURES_MAX, feature) },
 	{ LIST(7, "sets", set, n_sets, LX_BPF_SETS_MAX, set) },
 	{ LIST(8, "hooks", hook, n_hooks, LX_BPF_HOOKS_MAX, hook) },

@@ -34,6 +34,10 @@ static const struct lx_ctl_arg multi_rail[] = { { "Multi-Rail", "true" }, { NULL
 	{ LX_CTL_##o, LX_CTL_##verb, LX_CTL_CMD_##number, flags, false, &schema, NULL, NULL, NULL }
 #define ADD(o, number, schema) CHANGE(o, ADD, number, NLM_F_CREATE, schema)
 #define DEL(o, number, schema) CHANGE(o, DEL, number, 0, schema)
+/* The text comes as a descriptor. */
+#define IMPORT(verb, flags) \
+	{ LX_CTL_CONFIG, LX_CTL_##verb, LX_CTL_CMD_RELOAD, flags, false, &lx_ctl_nothing_schema, \
+	  &lx_ctl_mistakes, NULL, NULL }
 #define SET(o, number, schema) CHANGE(o, SET, number, NLM_F_REPLACE, schema)
 
 const struct lx_request lx_requests[] = {
@@ -42,6 +46,8 @@ const struct lx_request lx_requests[] = {
 	  &lx_ctl_nothing_schema, NULL, NULL, node_flags },
 	DEL(NODE, CONFIGURE, lx_ctl_nothing_schema),
 	SET(CONFIG, RELOAD, lx_ctl_nothing_schema),
+	IMPORT(ADD, NLM_F_CREATE),
+	IMPORT(DEL, 0),
 	SHOW(NET, NETS, lx_ctl_nets),
 	ADD(NET, NETS, lx_ctl_net_schema),
 	DEL(NET, NETS, lx_ctl_net_schema),
