@@ -76,7 +76,7 @@ daemon() {
 		export LNETX_RUNDIR=$RUN
 		setsid $BIN/lnetxd -B -n $name -c $RUN/$name.yaml >>$RUN/$name.log 2>&1 </dev/null &
 		echo \$! >$RUN/$name.pid"
-	eventually "$PATIENCE" alive "$vm" "$name" "LNETX_RUNDIR=$RUN LNETX_INSTANCE=$name $BIN/lnetx daemon show"
+	eventually "$PATIENCE" alive "$vm" "$name" "LNETX_RUNDIR=$RUN LNETX_INSTANCE=$name $BIN/lnetx net show"
 }
 
 lx() {

@@ -16,6 +16,8 @@ BATS_TEST_DIRNAME=${BATS_TEST_DIRNAME%/vmtest}/tests/sys
 GIVE_UP=60
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
+# shellcheck source=vmtest/share.bash
+source vmtest/share.bash
 
 CELL=${CELL:-2} # seconds of load per combination
 
@@ -81,36 +83,9 @@ put_or_get() {
 	begin_load client "$@"
 }
 
-# sample: note the streams' bytes, and those of them that went by lanes, by connection
-sample() {
-	lx r1 -j stream show | jq -c '[.stream[]? |
-		{ key: "\(.peer) \(.remote)", value: [.bytes, .lane_bytes] }] | from_entries' \
-		>>"$DIR/samples"
-}
-
-# share: of the bytes since the first sample, how much went by lanes, in percent. A stream's
-# counters go with its connection: its last sample counts.
-share() {
-	jq -rs '.[0] as $first | add | [to_entries[] | [.value, $first[.key] // [0, 0]] |
-		if .[0][0] < .[1][0] then .[0] else [.[0][0] - .[1][0], .[0][1] - .[1][1]] end] |
-		transpose | map(add) | if .[0] > 0 then 100 * .[1] / .[0] | round else "?" end' \
-		"$DIR/samples"
-}
-
 # cell CONNS FAMILY VERB SIZE: one load; all of it must arrive
 cell() {
-	local pid
-
-	: >"$DIR/samples"
-	sample
-	put_or_get "$2" "$3" -s "$4" -t "$CELL" --timeout 60
-	pid=${load_pid[client]}
-	while ! gone "$pid"; do
-		sample
-		sleep 0.3
-	done
-	end_load client
-	all_arrived "$DIR/client.json"
+	shared put_or_get "$2" "$3" -s "$4" -t "$CELL" --timeout 60
 	printf '# lanes %s, %s, %s %-3s: %5.0f Mbit/s, %3s %% by lanes\n' "$1" "$2" "$3" "$4" \
 		"$(jq .mbps "$DIR/client.json")" "$(share)" >&3
 }

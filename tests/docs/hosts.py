@@ -4,7 +4,8 @@
 A host is a network namespace with interfaces eth0, eth1, ..., and a mount namespace with its own
 /etc, /run, /var and home; interfaces with addresses in one /24 are on one bridge. /usr is that of
 the machine, with what "make install" installs, and stand-ins for systemctl, journalctl and sudo.
-Each has one shell, so directories, variables and background jobs last.
+Each has one shell, so directories, variables and background jobs last. With $DOCS_ENTER they are
+there already, and not removed.
 """
 import contextlib
 import os
@@ -60,12 +61,14 @@ class Hosts:
         self.wanted = hosts
         self.shells = {}
         self.namespaces = []
+        self.enter = shlex.split(os.environ.get("DOCS_ENTER", ""))
 
     def __enter__(self):
         self.dir = tempfile.mkdtemp(prefix="lnetx-docs-")
         try:
-            self._install()
-            self._wire()
+            if not self.enter:
+                self._install()
+                self._wire()
             for name in self.wanted:
                 self.shells[name] = Shell(self, name)
         except BaseException:
@@ -81,6 +84,9 @@ class Hosts:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
         for shell in self.shells.values():
+            shell.process.stdin.close()
+            if self.enter:
+                shell.process.kill()
             shell.process.wait()
         for ns in self.namespaces:
             subprocess.run(["ip", "netns", "del", ns], check=False)
@@ -132,6 +138,21 @@ class Hosts:
 
 class Shell:
     def __init__(self, hosts, name):
+        if hosts.enter:
+            self._open([*hosts.enter, name, "bash", "--norc", "-s"], None)
+            set_up = "cd; set -m\n"
+        else:
+            self._open_namespaces(hosts, name)
+            set_up = SET_UP
+        self.text = ""
+        self.count = 0
+        self.stuck = False # a command has not ended
+        self.process.stdin.write(set_up.encode())
+        out = self.run("true", 30)
+        if out is None:
+            raise HostError(f"{name} does not start: {self.text.strip()}")
+
+    def _open_namespaces(self, hosts, name):
         directory = os.path.join(hosts.dir, name)
         for part in ("var", "home"):
             os.makedirs(os.path.join(directory, part))
@@ -139,18 +160,13 @@ class Shell:
                         ignore=lambda d, _: ["lnetx.conf", "lnet.conf"] if d == "/etc" else [])
         env = {"PATH": PATH, "HOME": os.path.join(directory, "home"), "LC_ALL": "C.UTF-8",
                "USER": "root", "TERM": "dumb"}
-        self.process = subprocess.Popen(
-            ["ip", "netns", "exec", hosts.prefix + name, "unshare", "--uts", "bash", "--norc",
-             "-s", "--", name, directory, hosts.installed, TREE],
-            env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True)
-        self.text = ""
-        self.count = 0
-        self.stuck = False # a command has not ended
-        self.process.stdin.write(SET_UP.encode())
-        out = self.run("true", 30)
-        if out is None:
-            raise HostError(f"{name} does not start: {self.text.strip()}")
+        self._open(["ip", "netns", "exec", hosts.prefix + name, "unshare", "--uts", "bash",
+                    "--norc", "-s", "--", name, directory, hosts.installed, TREE], env)
+
+    def _open(self, argv, env):
+        self.process = subprocess.Popen(argv, env=env, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        start_new_session=True)
 
     def _tell(self, line):
         try:

@@ -7,7 +7,8 @@ How a page says what is run:
 	<!-- file: router1:/etc/lnetx.conf -->    before a block: the file that it is, on that host;
 	                                          or on several: router1,router2:/etc/lnetx.conf
 	```console            commands and what they print: run, and compared
-	```console site       commands that need a real site: not run
+	```console site       commands that need a real site: not run, or in tests of packages those
+	                      of its hosts
 
 In such a block a line "HOST# COMMAND" or "HOST$ COMMAND" is a command; what follows, up to the
 next one, is its output. Without HOST it is the first host of the page; if the first command of a
@@ -45,10 +46,11 @@ class Block:
 
 
 class Command:
-    def __init__(self, line, host, text):
+    def __init__(self, line, host, text, named):
         self.line = line
         self.host = host
         self.text = text
+        self.named = named # the page says on which host
         self.output = [] # the lines expected
 
 
@@ -116,7 +118,8 @@ class Page:
             if more:
                 commands[-1].text += "\n" + text
             elif prompt and (prompt[1] or not named):
-                commands.append(Command(number, self.host(number, prompt[1]), prompt[3]))
+                commands.append(Command(number, self.host(number, prompt[1]), prompt[3],
+                                        bool(prompt[1])))
                 named = named or bool(prompt[1])
             elif commands:
                 commands[-1].output.append(text)

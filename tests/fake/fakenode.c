@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "../../user/base/log.h"
+#include "../../user/conf/import.h"
 #include "../../user/core/core.h"
 #include "../../user/core/probe.h"
 #include "../../user/core/reach.h"
@@ -137,6 +138,10 @@ int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
 			return -EEXIST;
 	}
 	fill_ni(&state.ni[state.n_nis++], &ni);
+	for (size_t i = state.n_nis - 1; i-- > 0;) { /* as the net's first one */
+		if (state.ni[i].net == ni.net)
+			state.ni[state.n_nis - 1].tun = state.ni[i].tun;
+	}
 	tell(node, LX_CHANGE_NI_ADD, &ni.nid, LX_NET_U32_ANY, "added");
 	return 0;
 }
@@ -313,7 +318,7 @@ static void note_recovery(struct lx_recovery_info *list, size_t *n,
 		list[(*n)++] = *info;
 }
 
-/* Our NIs first, then peer NIs. */
+/* Our NIs first, then peer NIs; those that have lost one message answer pings. */
 int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, size_t *ret_n)
 {
 	struct lx_recovery_info *list = calloc(512, sizeof(*list));
@@ -333,11 +338,12 @@ int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, s
 
 		for (uint32_t j = 0; j < p->n_nis; j++)
 			note_recovery(list, &n,
-				      &(struct lx_recovery_info){ .nid = p->ni[j].nid,
-								  .peer = true,
-								  .value = p->ni[j].health.value,
-								  .ping_count = 3,
-								  .next_ping_s = 8 });
+				      &(struct lx_recovery_info){
+					      .nid = p->ni[j].nid,
+					      .peer = true,
+					      .value = p->ni[j].health.value,
+					      .ping_count = p->ni[j].health.value < 999 ? 3 : 1,
+					      .next_ping_s = 8 });
 	}
 	*ret_list = list;
 	*ret_n = n;
@@ -413,8 +419,6 @@ int lx_routing_set(struct lx_node *node, bool enable)
 	struct lx_routing_info *r = &state.routing;
 	static const uint32_t pages[LX_POOLS] = { 0, 1, 256 };
 
-	if (r->state == LX_ROUTING_STOPPING)
-		return -EBUSY;
 	/* On a real node, stopping takes a while; here it never ends. */
 	r->state = enable		       ? LX_ROUTING_ON
 		   : r->state == LX_ROUTING_ON ? LX_ROUTING_STOPPING
@@ -480,6 +484,13 @@ void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info)
 void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats)
 {
 	*ret_stats = state.stats;
+}
+
+int lx_refused_list(struct lx_node *node, struct lx_refused_info **ret_list, size_t *ret_n)
+{
+	*ret_list = calloc(1, sizeof(**ret_list));
+	*ret_n = 0;
+	return 0;
 }
 
 void lx_stats_reset(struct lx_node *node)
@@ -609,14 +620,13 @@ int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force
 /* ---- life -------------------------------------------------------------------------------- */
 
 struct apply {
-	unsigned int flags;
 	int result;
 	struct lx_conf_error *err;
 };
 
 static void tried(struct apply *a, int err, struct lx_conf_place at, const char *what)
 {
-	if (!err || a->result || (err == -EEXIST && a->flags & LX_APPLY_DIFF))
+	if (!err || a->result)
 		return;
 	a->result = err;
 	*a->err = (struct lx_conf_error){ .line = at.line, .column = at.column };
@@ -659,10 +669,16 @@ static void start(struct lx_node *node)
 	loaded = true;
 }
 
+/* What is there already; a real node compares the settings. */
+static int unless_there(int err)
+{
+	return err == -EEXIST || err == -EBUSY || err == -EALREADY ? 0 : err;
+}
+
 int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
 		  struct lx_conf_error *ret_err)
 {
-	struct apply a = { .flags = flags, .err = ret_err };
+	struct apply a = { .err = ret_err };
 
 	if (flags & LX_APPLY_START)
 		start(node);
@@ -674,16 +690,21 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 	if (flags & LX_APPLY_DIFF)
 		diff(node, conf);
 	for (size_t i = 0; i < conf->n_udsps; i++)
-		tried(&a, lx_udsp_add(node, &conf->udsp[i]), conf->udsp[i].at, "udsp");
+		tried(&a, unless_there(lx_udsp_add(node, &conf->udsp[i])), conf->udsp[i].at,
+		      "udsp");
 	for (size_t i = 0; i < conf->n_nis; i++)
-		tried(&a, lx_net_add(node, &conf->ni[i]), conf->ni[i].at, "net");
-	for (size_t i = 0; i < conf->n_routes; i++)
-		tried(&a, lx_route_add(node, &conf->route[i]), conf->route[i].at, "route");
-	for (size_t i = 0; i < conf->n_peers; i++)
-		tried(&a, lx_peer_add(node, &conf->peer[i]), conf->peer[i].at, "peer");
+		tried(&a, unless_there(lx_net_add(node, &conf->ni[i])), conf->ni[i].at, "net");
+	tried(&a, lx_buffers_set(node, conf->buffers), conf->routing_at, "buffers");
 	if (conf->routing != LX_UNSET)
 		tried(&a, lx_routing_set(node, conf->routing), conf->routing_at, "routing");
-	tried(&a, lx_buffers_set(node, conf->buffers), conf->routing_at, "buffers");
+	for (size_t i = 0; i < conf->n_peers; i++) {
+		if (lx_import_peer_says(conf, &conf->peer[i]))
+			tried(&a, unless_there(lx_peer_add(node, &conf->peer[i])),
+			      conf->peer[i].at, "peer");
+	}
+	for (size_t i = 0; i < conf->n_routes; i++)
+		tried(&a, unless_there(lx_route_add(node, &conf->route[i])), conf->route[i].at,
+		      "route");
 	return a.result;
 }
 

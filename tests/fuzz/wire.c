@@ -431,7 +431,7 @@ static void assert_at_rest(struct wire *w)
 		       (msg->phase == LX_PHASE_TX && msg->txni == core->lo));
 	lx_ni_for_each(net, ni, core) {
 		assert(ni->tx_credits == ni->ni.tun.credits);
-		assert(lx_list_empty(&ni->tx_queue));
+		assert(lx_queue_empty(&ni->tx_queue));
 	}
 	lx_list_for_each(peer, &core->peers, link) {
 		assert(lx_list_empty(&peer->pending));
@@ -439,7 +439,7 @@ static void assert_at_rest(struct wire *w)
 			assert(pni->tx->now == pni->tx_max);
 			assert(pni->rtr->now == pni->rtr_max);
 			assert(!pni->tx_queued_bytes);
-			assert(lx_list_empty(&pni->tx_queue));
+			assert(lx_queue_empty(&pni->tx_queue));
 			assert(lx_list_empty(&pni->rtr_queue));
 		}
 	}

@@ -90,7 +90,7 @@ static const struct message *last_push(const struct script *script)
 	return NULL;
 }
 
-static void answer_ping(struct wire *wire, const struct message *ping, const struct message *push)
+static void answer_ping(const struct run *run, struct wire *wire, const struct message *ping)
 {
 	struct lx_hdr hdr = {
 		.dst_nid = ping->hdr.src_nid,
@@ -98,17 +98,24 @@ static void answer_ping(struct wire *wire, const struct message *ping, const str
 		.src_nid = ping->hdr.dst_nid,
 		.src_pid = ping->hdr.dst_pid,
 		.type = LX_MSG_REPLY,
-		.payload_length = push->hdr.payload_length,
+		.payload_length = run->push_payload,
 		.cmd.reply.dst_md = ping->hdr.cmd.get.return_md,
 	};
-	uint8_t *copy = malloc(push->len);
+	uint8_t copy[sizeof(run->push)];
 
-	assert_non_null(copy);
-	assert_int_equal(push->version, LX_SOCK_V3);
-	memcpy(copy, push->stream->data + push->offset, push->len);
+	memcpy(copy, run->push, run->push_len);
 	lx_hdr_nid4_encode(&hdr, (void *)(copy + sizeof(struct lx_sock_msg)));
-	wire_write(wire, copy, push->len);
-	free(copy);
+	wire_write(wire, copy, run->push_len);
+}
+
+/* Our node may ask only when the next capture's turn has come. */
+static void note_push(struct run *run, const struct message *push)
+{
+	assert_int_equal(push->version, LX_SOCK_V3);
+	assert_true(push->len <= sizeof(run->push));
+	memcpy(run->push, push->stream->data + push->offset, push->len);
+	run->push_len = push->len;
+	run->push_payload = push->hdr.payload_length;
 }
 
 /*
@@ -119,7 +126,9 @@ static void answer_pings(struct run *run, const struct script *script)
 {
 	const struct message *push = last_push(script);
 
-	for (unsigned int i = 0; push && i < run->wires.n; i++) {
+	if (push)
+		note_push(run, push);
+	for (unsigned int i = 0; run->push_len && i < run->wires.n; i++) {
 		struct wire *wire = run->wires.wire[i];
 
 		for (unsigned int j = 0; j < wire->n; j++) {
@@ -127,7 +136,7 @@ static void answer_pings(struct run *run, const struct script *script)
 
 			if (w->taken || w->m.kind != MESSAGE_LNET || !script_is_ping(&w->m))
 				continue;
-			answer_ping(wire, &w->m, push);
+			answer_ping(run, wire, &w->m);
 			w->taken = true;
 		}
 	}

@@ -30,6 +30,10 @@ struct run {
 	void *memory[1024];
 	unsigned int n_memory;
 
+	uint8_t push[2048]; /* the last one of a far host, as sent */
+	size_t push_len;
+	uint32_t push_payload;
+
 	struct mask_cookie acked[1024]; /* by our node, not yet found in a script */
 	unsigned int n_acked;
 };

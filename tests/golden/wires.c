@@ -79,7 +79,9 @@ struct wire *wires_dial(struct wires *wires, const char *far, uint16_t far_port,
 		.port_last = far_port,
 	};
 	struct pollfd pfd = { .events = POLLOUT };
+	socklen_t len = sizeof(int);
 	bool privileged;
+	int error;
 
 	to_addr(far, 0, &local);
 	to_addr(node, wires->port, &remote);
@@ -87,8 +89,10 @@ struct wire *wires_dial(struct wires *wires, const char *far, uint16_t far_port,
 	if (pfd.fd < 0)
 		fail_msg("%s:%u cannot dial %s: %s", far, far_port, node, strerror(-pfd.fd));
 	assert_int_equal(poll(&pfd, 1, 30000), 1);
+	assert_int_equal(getsockopt(pfd.fd, SOL_SOCKET, SO_ERROR, &error, &len), 0);
 	if (pfd.revents != POLLOUT)
-		fail_msg("%s refuses %s:%u (events 0x%x)", node, far, far_port, pfd.revents);
+		fail_msg("%s refuses %s:%u (events 0x%x, %s)", node, far, far_port, pfd.revents,
+			 strerror(error));
 	return add(wires, pfd.fd, false);
 }
 

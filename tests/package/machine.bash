@@ -19,21 +19,28 @@ in_root() {
 		PATH=/usr/sbin:/usr/bin:/sbin:/bin "${@:2}"
 }
 
-# repository SUITE NEXT: today's packages in /debs, for apt, and the same as version NEXT
-repository() {
-	local deb root=$ROOTS/$1 dir=$BATS_FILE_TMPDIR/deb
+# debs VERSION DIR: today's packages as that version
+debs() {
+	local deb dir=$BATS_FILE_TMPDIR/deb
 
-	rm -rf "$root/debs"
-	mkdir -p "$root/debs"
+	mkdir -p "$2"
 	for deb in build/package/*.deb; do
 		[[ $deb != *-dbgsym_* ]] || continue
-		cp "$deb" "$root/debs"
 		rm -rf "$dir"
 		dpkg-deb -R "$deb" "$dir"
-		sed -i -E "s/^Version: .*/Version: $2/; s/(liblnetx[a-z0-9]* \(= )[^)]*/\1$2/g" \
+		sed -i -E "s/^Version: .*/Version: $1/; s/(liblnetx[a-z0-9]* \(= )[^)]*/\1$1/g" \
 			"$dir/DEBIAN/control"
-		dpkg-deb -b "$dir" "$root/debs" >/dev/null
+		dpkg-deb -b "$dir" "$2" >/dev/null
 	done
+}
+
+# repository SUITE NEXT: today's packages in /debs, for apt, and the same as version NEXT
+repository() {
+	local root=$ROOTS/$1
+
+	rm -rf "$root/debs"
+	debs "$2" "$root/debs"
+	find build/package -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec cp -t "$root/debs" {} +
 	(cd "$root/debs" && dpkg-scanpackages -m . >Packages)
 	echo 'deb [trusted=yes] file:/debs ./' >"$root/etc/apt/sources.list.d/lnetx.list"
 }
@@ -55,6 +62,8 @@ root() {
 	in_root "$suite" apt-get -q update
 	in_root "$suite" apt-get -q -y -d --no-install-recommends install lnetx lnetx-lustre-names \
 		liblnetx-dev "${@:3}"
+	# As somebody does who follows the tutorial.
+	in_root "$suite" apt-get -q -y -d install lnetx
 }
 
 # ---- machines --------------------------------------------------------------------------------
@@ -67,6 +76,7 @@ mount_root() {
 	mkdir -p "$dir"/{upper,work,top,bpf}
 	mount -t overlay -o "lowerdir=$ROOTS/$2,upperdir=$dir/upper,workdir=$dir/work" overlay \
 		"$dir/top"
+	echo "$1" >"$dir/top/etc/hostname"
 	mount -t bpf bpf "$dir/bpf"
 }
 

@@ -12,7 +12,7 @@ source "$BATS_TEST_DIRNAME/../sys/lib.bash"
 source "$BATS_TEST_DIRNAME/machine.bash"
 
 SUITES=${SUITES:-bookworm trixie}
-VERSION=$(sed -n 's/^VERSION := //p' Makefile)
+VERSION=$(sed -n 's/^#define LX_VERSION "\(.*\)"/\1/p' include/lnetx/version.h)
 NEXT=99 # the version after this one
 
 setup_file() {
@@ -20,7 +20,7 @@ setup_file() {
 
 	[ "$(id -u)" = 0 ] || return 0
 	for suite in $SUITES; do
-		root "$suite" $NEXT gcc libc6-dev pkg-config rpm >"$BATS_FILE_TMPDIR/$suite.log" 2>&1 ||
+		root "$suite" $NEXT gcc libc6-dev pkg-config rpm iproute2 >"$BATS_FILE_TMPDIR/$suite.log" 2>&1 ||
 			{ tail "$BATS_FILE_TMPDIR/$suite.log"; return 1; }
 	done
 }
@@ -67,6 +67,19 @@ config_of() {
 	equal "$output" ""
 }
 
+@test "links of the pages lead to what the packages have" {
+	local deb top=$PWD
+
+	for deb in build/package/{lnetx,liblnetx-dev}_*.deb; do
+		dpkg-deb -x "$deb" "$DIR/${deb##*/}"
+		cd "$DIR/${deb##*/}"/usr/share/doc/*/
+		# shellcheck disable=SC2046 # words
+		run "$top/tests/check-docs" $(find . -name '*.md')
+		run ! grep 'link to nowhere' <<<"$output"
+		cd "$top"
+	done
+}
+
 # only SUITE: of what this run is about
 only() {
 	[[ " $SUITES " == *" $1 "* ]] || skip "not in SUITES"
@@ -105,9 +118,29 @@ lifecycle() {
 	equal "$(inside a readlink -f /usr/share/man/man8/lst.8.gz)" \
 		/usr/share/man/man8/lnetx-lst.8.gz
 	inside a lnetx guard ban 10.1.0.9@tcp
+	# A file with a mistake is a failed unit; what may heal is tried again.
+	echo 'net: 7' | config_of a
+	run ! inside a systemctl restart lnetxd
+	is a ActiveState failed
+	is a ExecMainStatus 78
+	[[ $(inside a systemctl --failed) == *lnetxd.service* ]]
+	nets_yaml tcp eth7 | config_of a
+	run ! inside a systemctl restart lnetxd
+	nets_yaml tcp eth0 | config_of a
+	eventually "$PATIENCE" active a
+
+	# An upgrade leaves what net add has set up in Linux, a removal does not.
+	inside a lnetctl net add --net tcp5 --if eth0
+	[[ $(on a ip rule) == *"from 10.1.0.1 "* ]]
+	apt a install --reinstall lnetx="$VERSION"
+	[[ $(on a ip rule) == *"from 10.1.0.1 "* ]]
+	inside a grep eth0 /etc/iproute2/rt_tables.d/lnetx.conf
 
 	apt a remove lnetx
 	run -1 lnetxds a
+	[[ $(on a ip rule) != *"from 10.1.0.1 "* ]]
+	equal "$(on a ip route show table all protocol 98)" ""
+	run ! inside a ls /etc/iproute2/rt_tables.d/lnetx.conf
 	run ! inside a sh -c 'command -v lnetctl lnetx'
 	inside a test -s /etc/lnetx.conf
 	inside a test -d /var/lib/lnetx -a -d /sys/fs/bpf/lnetx
@@ -156,6 +189,52 @@ lifecycle() {
 	inside a rpm -e lnetx lnetx-lustre-names
 	run -1 lnetxds a
 	run ! inside a ls /usr/sbin/lnetctl /usr/lib/systemd/system/lnet.service
+}
+
+# ---- the tutorial -----------------------------------------------------------------------------
+
+# by_tutorial SUITE: what the page does, installs, and prints, on machines with the packages
+by_tutorial() {
+	local name versions=()
+
+	only "$1"
+	mapfile -t versions < <(grep -oE 'lnetx_[0-9.]+[0-9]' docs/tutorial.md | cut -c 7- | sort -uV)
+	equal "${#versions[@]} ${versions[0]}" "2 $VERSION"
+	debs "${versions[1]}" "$DIR/next"
+	node router1 router2 client server
+	switch left
+	switch right
+	plug router1 eth0 10.0.1.1/24 left
+	plug router1 eth1 10.0.0.1/24 right
+	plug router2 eth0 10.0.1.2/24 left
+	plug router2 eth1 10.0.0.2/24 right
+	plug client eth0 10.0.1.10/24 left
+	plug server eth0 10.0.0.10/24 right
+	for name in router1 router2 client server; do
+		boot $name "$1"
+		apt $name install iproute2 # machines have it
+		init $name >"$DIR/$name.init"
+		cp build/package/lnetx*.deb "$DIR"/next/lnetx*.deb "$DIR/machine-$name/top/root"
+	done
+	cat >"$DIR/enter" <<-END
+		#!/bin/sh
+		init=\$(cat "$DIR/\$1.init")
+		shift
+		exec nsenter -a -t "\$init" env -i LC_ALL=C.UTF-8 HOME=/root \
+			PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb "\$@"
+	END
+	chmod +x "$DIR/enter"
+	DOCS_ENTER=$DIR/enter tests/docs/run docs/tutorial.md >"$DIR/tap" 3>&-
+	cat "$DIR/tap"
+	equal "$(grep -c '^ok ' "$DIR/tap")" "$(sed -n 's/^1\.\.//p' "$DIR/tap")"
+}
+
+@test "Debian 12: the tutorial, from installing to rolling back" {
+	by_tutorial bookworm
+}
+
+@test "Debian 13: the tutorial, from installing to rolling back" {
+	by_tutorial trixie
 }
 
 # ---- an upgrade under load -------------------------------------------------------------------

@@ -4,6 +4,7 @@
 # Scripted peers of older releases: protocol versions 1 to 3, IP lists in HELLOs, the other byte
 # order. They know no later version, so both sides must negotiate.
 bats_require_minimum_version 1.5.0
+GUARD=${GUARD:-off}
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 

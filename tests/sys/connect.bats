@@ -102,6 +102,29 @@ disconnected() {
 	pings a 10.1.0.2@tcp
 }
 
+# second TYPE: another node in the namespace of a, which does not listen
+second() {
+	{ nets_yaml "$1" eth0; echo 'tunables:'; echo '    tcp: { accept: none }'; } >"$DIR/second.yaml"
+	exec ip netns exec "${NS}a" "$LNETX_BIN/lnetxd" -n "$NS-2" --no-bpf -c "$DIR/second.yaml"
+}
+
+@test "accept=none: a second node on a machine, unless it has the NID of the first" {
+	start a
+	run -1 second tcp
+	[[ $output == *"net tcp on eth0: another program listens on its port"*"is a node with this NID"* ]]
+	second tcp7 >"$DIR/second.log" 2>&1 3>&- &
+	eventually "$PATIENCE" grep state=running "$DIR/second.log"
+	kill $!
+	wait $!
+	# The first one listens, so it starts whoever is there already.
+	stop a
+	second tcp >"$DIR/second.log" 2>&1 3>&- &
+	eventually "$PATIENCE" grep state=running "$DIR/second.log"
+	start a
+	kill $!
+	wait $!
+}
+
 @test "a NID that is not the other node's: refused soon, and its log names who asked" {
 	local begin=$SECONDS
 

@@ -35,6 +35,15 @@ routed() {
 	QUICK="$QUICK --set tcp.conns_per_peer=${2:-4}"
 }
 
+# gateway NODE NET INTERFACE NET INTERFACE ROUTE...: start it; ROUTE as for route_yaml
+gateway() {
+	local name=$1
+
+	{ nets_yaml "${@:2:4}"; route_yaml "${@:6}"; echo 'routing: { enable: 1 }'
+		quick_yaml 'conns_per_peer: 4'; } | config "$name"
+	start "$name"
+}
+
 # Without traffic, a dead peer is noticed after 3 s.
 # shellcheck disable=SC2034 # for the tests
 PROBES="keepalive_idle: 1, keepalive_intvl: 1, keepalive_count: 2"

@@ -74,20 +74,18 @@ others_elsewhere() {
 }
 
 @test "a client that sends illegal headers is closed: no other client, and no next hop" {
-	local kind version
+	local version
 
 	routed
 	taker server 10.2.0.1
 	begin_others
 	for version in 3 4; do
-		for kind in get any; do
-			trains --count 300 --batch 20 --end $kind --version $version --timeout $BOUND
-			equal "${lines[-1]}" closed
-		done
+		trains --count 300 --batch 20 --end get --version $version --timeout $BOUND
+		equal "${lines[-1]}" closed
 	done
 	fastpath_used r1
-	end_others 1200
-	[ "$(grep -c 'illegal message' "$DIR/r1.log")" = 4 ]
+	end_others 600
+	[ "$(grep -c 'illegal message' "$DIR/r1.log")" = 2 ]
 	run ! grep -E 'nid=10.(1.0.5|2.0.1)@' "$DIR/r1.log"
 }
 
@@ -111,21 +109,34 @@ shows_unsafe() {
 		jq -e 'any(.stream[]; .why == "unsafe" and (.remote | startswith("10.1.0.1:")))'
 }
 
+# stalls_on_lane: half a message of the client's is on a lane, and its connection is closed for that
+# before the server gives up on the router, after 8 s
+stalls_on_lane() {
+	half_way 10.1.0.1
+	stalls=$((stalls + 1))
+	eventually "$PATIENCE" no_conn 10.1.0.1
+	[ "$LNETX_BPF" = off ] || log_has r1 'nothing received inside a message for 6 s'
+}
+
 @test "a client stalls in the middle of a message: it is closed first, and has no lanes then" {
+	local stalls=0
+
 	GIVE_UP=8 routed
 	taker server 10.2.0.1
 	others_elsewhere
-	half_way 10.1.0.1
-	eventually "$PATIENCE" no_conn 10.1.0.1
-	if [ "$LNETX_BPF" = on ]; then # before the server gives up on the router, after 8 s
-		log_has r1 'nothing received inside a message for 6 s'
+	# On a busy machine it may have no lane at that moment.
+	until stalls_on_lane; do
+		[ $stalls -lt 5 ]
+		kill -9 $victim
+	done
+	if [ "$LNETX_BPF" = on ]; then
 		log_has r1 'nid=10.1.0.1@tcp1 .*unfinished on the fast path'
 	fi
 	kill -9 $victim
 	half_way 10.1.0.1
 	[ "$LNETX_BPF" = off ] || eventually "$PATIENCE" shows_unsafe
 	kill -9 $victim
-	end_others 600
+	end_others $((300 * stalls + 300))
 	was_cut
 }
 
@@ -149,7 +160,7 @@ shows_unsafe() {
 	half_way 10.1.0.1
 	ip -n "${NS}lan1" link set p-client nomaster
 	if [ "$LNETX_BPF" = on ]; then
-		eventually 10 log_has r1 'peer=12345-10.1.0.1@tcp1 .*it is silent, and others wait for the rest of a message'
+		eventually 10 log_has r1 'peer=12345-10.1.0.1@tcp1 .*others wait for the rest of a message, and nothing of it comes'
 		log_has r1 'nid=10.1.0.1@tcp1 .*unfinished on the fast path'
 		eventually 5 log_has r1 'next_hop=10.2.0.1@tcp2 .*messages=.*sent on another connection'
 	fi

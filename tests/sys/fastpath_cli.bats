@@ -182,7 +182,7 @@ traced() {
 	pins=$(jq -r .bpf.pins "$DIR/bpf")/fastpath pid=${daemon_pid[r1]}
 	for field in $(nsenter -m -r -t "$pid" bpftool -j map dump pinned "$pins/settings" |
 		jq '.[0].formatted.value | .resegment_ifindex, .join_ifindex, .part_ifindex, .cuts,
-			1, .strict, .untrue, 0'); do
+			1, .strict, .untrue, 0, .unpassed, 0'); do
 		for b in 0 8 16 24; do
 			value+=" $(((field >> b) & 255))"
 		done
@@ -328,7 +328,23 @@ routed_more() {
 	equal "$(from_client why | sort -u)" ecn
 	routed_more 500
 	equal "$(client_by_lanes)" 0
+	[[ $(lx r1 doctor) == *"advice   10.1.0.1@tcp1: "*"its connection uses ECN"* ]]
 	ended_well
+}
+
+@test "a server without timestamps: the doctor says why nothing goes by lanes" {
+	on server sysctl -qw net.ipv4.tcp_timestamps=0
+	router
+	writing
+	eventually "$PATIENCE" doctor_says "advice   10.1.0.1@tcp1: *differ in TCP timestamps"
+	equal "$(client_by_lanes)" 0
+	ended_well
+}
+
+# doctor_says PATTERN
+doctor_says() {
+	# shellcheck disable=SC2053 # a pattern
+	[[ $(lx r1 doctor) == *$1* ]]
 }
 
 @test "interfaces with IPsec policies get no programs, and the reason is shown" {

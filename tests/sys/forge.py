@@ -121,4 +121,5 @@ def main():
     print("%d of %d connections" % (sent, len(conns)), file=sys.stderr if show else sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -40,23 +40,6 @@ pins_of() {
 	lx "$1" -j bpf status | jq -r .bpf.pins
 }
 
-# knock NODE ADDRESS PORT [SOURCE-PORT]: true if a TCP connection is accepted
-knock() {
-	on "$1" python3 - "$2" "$3" "${4:-0}" <<-'END'
-		import socket, sys
-		host, port, source = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-		s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-		s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-		if source:
-		    s.bind(("", source))
-		s.settimeout(3.2) # the kernel has sent three SYNs by then
-		try:
-		    s.connect((host, port))
-		except OSError as e:
-		    sys.exit(str(e))
-	END
-}
-
 # knock_from NODE SOURCE ADDRESS PORT SOURCE-PORT
 knock_from() {
 	on "$1" python3 - "${@:2}" <<-'END'

@@ -72,7 +72,7 @@ run_watch() {
 	stop a
 	eventually "$PATIENCE" grep -q 'watch: lost the connection to lnetxd' "$DIR/watched"
 	run -1 on a "$DIR/watch"
-	[[ $output == "watch: no lnetxd runs for instance"* ]]
+	[[ $output == "watch: no lnetxd runs "* ]]
 }
 
 sees_change() {
@@ -225,6 +225,48 @@ installed() {
 	[[ $cited == *metrics.md* ]]
 	# shellcheck disable=SC2086 # words
 	installed $cited
+}
+
+@test "links of installed pages lead to what is installed" {
+	local doc=$USR/share/doc/lnetx top=$PWD
+
+	install_all
+	grep -q '](docs/library.md' README.md && grep -q '](../CHANGELOG.md)' docs/stability.md
+	cd "$doc"
+	# shellcheck disable=SC2046 # words
+	run "$top/tests/check-docs" $(find . -name '*.md')
+	run ! grep 'link to nowhere' <<<"$output"
+	grep -q '](operations.md' README.md
+	# Packages have the changelog beside the pages.
+	cp "$top/CHANGELOG.md" "$top/docs/stability.md" .
+	(cd "$top" && tools/dist/links "$doc")
+	grep -F 'the changelog](CHANGELOG.md)' stability.md
+	grep -F '](stability.md)' CHANGELOG.md
+	run ! grep -F '](docs/' CHANGELOG.md
+}
+
+# without_user [COMMAND...]: installs where user lnetx is missing, and these commands
+without_user() {
+	local name
+
+	mkdir -p "$DIR/bin"
+	ln -sf /usr/sbin/* /usr/bin/* "$DIR/bin"
+	rm "$DIR/bin/getent"
+	printf '#!/bin/sh\nexit 2\n' >"$DIR/bin/getent"
+	chmod +x "$DIR/bin/getent"
+	for name in "$@"; do
+		rm -f "$DIR/bin/$name"
+	done
+	PATH=$DIR/bin install_all
+}
+
+@test "an install says how the missing user is made, with systemd and without" {
+	without_user
+	grep -x "there is no user lnetx yet, which lnetxd.service runs as. Next: systemd-sysusers" \
+		"$DIR/make.log"
+	without_user systemd-sysusers
+	grep -x "there is no user lnetx yet, .* Next: useradd --system --user-group .* lnetx" \
+		"$DIR/make.log"
 }
 
 @test "programs, manual and service are installed; uninstall removes everything" {

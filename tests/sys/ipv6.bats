@@ -98,6 +98,32 @@ own_nids() {
 	equal "$(own_nids a)" "fd77::1@tcp"
 }
 
+has_temporary() {
+	ip -n "${NS}a" -6 addr show dev eth0 temporary | grep -q inet6
+}
+
+# Each way to a NID: its own address would be another one after every restart.
+@test "an interface with temporary addresses stands for its lasting one" {
+	local way
+
+	on a sysctl -qw net.ipv6.conf.eth0.use_tempaddr=2
+	ip -n "${NS}a" addr del 10.1.0.1/24 dev eth0
+	ip -n "${NS}a" addr del fd77::1/64 dev eth0
+	ip -n "${NS}a" addr add fd77::1/64 dev eth0 nodad mngtmpaddr
+	eventually "$PATIENCE" has_temporary
+	spawn a
+	eventually "$PATIENCE" log_has a 'not configured'
+	ctl a lnet configure --all --large
+	equal "$(own_nids a)" fd77::1@tcp
+	for way in 'net: [{net type: tcp1, local NI(s): [{interfaces: {0: eth0}}]}]' \
+		'net: [{net type: tcp1}]' \
+		'ip2nets: [{net-spec: tcp1, ip-range: {0: "fd77::/64"}}]'; do
+		ctl a import <<<"$way"
+		equal "$(own_nids a)" "fd77::1@tcp fd77::1@tcp1"
+		ctl a net del --net tcp1
+	done
+}
+
 # listening NODE ADDRESS: where its processes listen on an address, whatever the interface
 listening() {
 	on "$1" ss -Hltn "src [$2]:988" | awk '{ print $4 }'

@@ -190,15 +190,6 @@ net_gateways() {
 	done
 }
 
-# gateway NODE NET INTERFACE NET INTERFACE ROUTE...: start it; ROUTE as for route_yaml
-gateway() {
-	local name=$1
-
-	{ nets_yaml "${@:2:4}"; route_yaml "${@:6}"; echo 'routing: { enable: 1 }'
-		quick_yaml 'conns_per_peer: 4'; } | config "$name"
-	start "$name"
-}
-
 # puts_by NODE: PUTs that it received from r1
 puts_by() {
 	ctl "$1" net show -v 2 --net tcp2 |

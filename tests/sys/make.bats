@@ -23,8 +23,9 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 @test "a release has the version of the Makefile, and its date in the changelog" {
 	local dir=$BATS_TEST_TMPDIR/clone version
 
-	version=$(sed -n 's/^VERSION := //p' Makefile)
-	equal "$(sed -n 's/^## \[\([^]]*\)\].*/\1/p' CHANGELOG.md | head -n 1)" "$version"
+	version=$(sed -n 's/^#define LX_VERSION "\(.*\)"/\1/p' include/lnetx/version.h)
+	equal "$(sed -n 's/^## \[\([0-9][^]]*\)\].*/\1/p' CHANGELOG.md | head -n 1)" "$version"
+	equal "$(grep -oE 'lnetx_[0-9.]+[0-9]' docs/tutorial.md | sort -uV | head -n 1)" "lnetx_$version"
 	git rev-parse --git-dir || skip "this tree is not a clone"
 	mkdir "$dir"
 	git ls-files -z | xargs -0 cp -P --parents -t "$dir"
@@ -53,6 +54,32 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	grep -A 1 '^demo:' tools/bench/bench.mk | grep -q 'tools/dist/deps build demo$'
 }
 
+@test "a package installs what it needs and nothing else, and says by which command" {
+	local dir=$BATS_TEST_TMPDIR package
+
+	needed=$(tools/dist/deps -l build man deb)
+	for package in gcc debhelper python3-docutils; do
+		grep -qx "$package" <<<"$needed" || { echo "not installed: $package"; false; }
+	done
+	for package in rpm rpmlint lintian mmdebstrap systemd-container bats; do
+		! grep -qx "$package" <<<"$needed" || { echo "installed: $package"; false; }
+	done
+	[[ $(tools/dist/deps -l -m dnf build man rpm) != *debhelper* ]]
+	# A user on a machine without any of it.
+	mkdir "$dir/bin"
+	printf '#!/bin/sh\necho 1000\n' >"$dir/bin/id"
+	printf '#!/bin/sh\nexit 1\n' >"$dir/bin/dpkg-query"
+	chmod +x "$dir/bin/id" "$dir/bin/dpkg-query"
+	PATH=$dir/bin:$PATH run ! env -u MAKEFLAGS make package
+	[[ $output == *"Next: sudo tools/dist/deps build man deb"* ]]
+	PATH=$dir/bin:$PATH run ! env -u MAKEFLAGS make package-rpm
+	[[ $output == *"Next: sudo tools/dist/deps build man rpm"* ]]
+	PATH=$dir/bin:$PATH run ! tools/dist/deps
+	[[ $output == *"Next: sudo tools/dist/deps"$'\n'* || $output == *"Next: sudo tools/dist/deps" ]]
+	run -2 tools/dist/deps -l build nosuch
+	[[ $output == *"no group \"nosuch\""* ]]
+}
+
 @test "the demo says that it needs root before it builds" {
 	local dir=$BATS_TEST_TMPDIR
 
@@ -63,6 +90,33 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	equal "${lines[0]}" "only root can make network namespaces. Next: sudo make demo"
 	[[ $output != *building* ]]
 	[ ! -e "$dir/b" ]
+}
+
+# python CODE: with what the demo and the bench have
+python() {
+	python3 -c "import sys; sys.path.insert(0, 'tools/bench'); import lab; $1" "${@:2}"
+}
+
+@test "what the demo starts and does not start: why, and the end of its log" {
+	local dir=$BATS_TEST_TMPDIR
+
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	mkdir "$dir/bin"
+	printf '#!/bin/sh\nseq -f "line %%g" 20 >&2; exit 3\n' >"$dir/bin/lnetxd"
+	printf '#!/bin/sh\necho "lnetx: no lnetxd" >&2; exit 1\n' >"$dir/bin/lnetx"
+	chmod +x "$dir"/bin/*
+	run -1 tools/bench/demo --programs "$dir"
+	[[ $output == *"demo: lnetxd in router1 does not start: it has ended with status 3; its log:"$'\n    line 11\n'*"line 20" ]]
+	# One that is too slow, or hangs: with what it answered.
+	echo reason >"$dir/log"
+	run -1 python 'import subprocess, types; p = subprocess.Popen(["sleep", "9"]); p.log = sys.argv[1]
+try:
+    lab.until(lambda: False, "it is not up", p, 0.1, asked=lambda: types.SimpleNamespace(stderr="starting\n"))
+except lab.LabError as e: p.kill(); sys.exit(str(e))' "$dir/log"
+	equal "$output" "it is not up: it runs, but not as it should, after 0.1 s; its log:
+    reason
+    starting"
+	[ "$(python 'print(lab.PATIENCE_S)')" -ge 60 ]
 }
 
 @test "progress prints one line while it builds, and the compiler's output if that fails" {
@@ -146,9 +200,12 @@ fake_jobs() {
 	cd "$BATS_TEST_TMPDIR" || return
 	mkdir -p bin tests/unit tests/sys tools/dist build/asan/tests
 	touch ran tests/unit/test_x.c
-	cp "$run" tests/run
+	cp "$run" "${run%/run}/changed" tests
 	echo 'unit programs bench-programs sys-programs all:' >Makefile
 	script tools/dist/deps <<<true
+	# shellcheck disable=SC2016 # of that script
+	script tools/dist/as-owner <<<'exec "$@"'
+	printf '# seconds\nsys/steady 10 1\nsys/broken 30 1\nsys/leaky 20 30\n' >tests/durations
 	script tests/sys/sweep <<<true
 	script bin/bats <<<'echo 1..1; shift $(($# - 1)); exec "$1"'
 	script tests/sys/steady.bats <<<'echo steady >>ran; echo ok 1'
@@ -174,5 +231,103 @@ fake_jobs() {
 	equal "${lines[-1]}" "2 passed, 3 failed"
 	equal "$(sort ran | uniq -c | xargs)" "2 broken 2 first 1 leaky 1 steady 1 test_x 7 1 test_x 77"
 	run -0 tests/run sys/steady
-	[[ $output != *again* ]]
+	[[ $output != *passed\ when\ run\ alone* ]]
+}
+
+@test "the longest job starts first, those of unknown time before it; the last lines say how long" {
+	fake_jobs
+	run -1 tests/run -j 1 'sys/*'
+	equal "$(xargs <ran)" "first broken leaky steady first broken"
+	[[ ${lines[-2]} == "time: "*" s: building "*" s, jobs "*" s, again "*" s; CPU "*"; longest: sys/"* ]]
+	: >ran
+	# More at a time while their CPU time allows it.
+	# shellcheck disable=SC2016 # of that script
+	for job in steady broken; do
+		script tests/sys/$job.bats <<<'echo x >>ran
+			until [ "$(wc -l <ran)" = 2 ]; do sleep 0.05; done; echo ok 1'
+	done
+	run -0 tests/run sys/steady sys/broken
+	equal "${lines[-1]}" "2 passed, 0 failed"
+	: >ran
+	# A new table: of those that ran, and the others that still exist.
+	echo 'sys/gone 99 9' >>tests/durations
+	run -0 tests/run -d sys/first
+	equal "$(awk '{ print $1 }' tests/durations | xargs)" "# sys/broken sys/leaky sys/steady sys/first"
+}
+
+# built PROGRAM OBJECT...: it is made of these, and of one from an archive; OBJECT: NAME.o=SOURCE,...
+built() {
+	local program=build/asan/$1 object
+	shift
+
+	mkdir -p "${program%/*}"
+	: >"$program.inputs"
+	for object in "$@"; do
+		mkdir -p "build/asan/${object%/*}"
+		echo "build/asan/${object%%=*}: ${object#*=}" | tr , ' ' >"build/asan/${object%.o=*}.d"
+		echo "build/asan/${object%%=*}" >>"$program.inputs"
+	done
+	echo "(build/asan/lib.a)one.o" >>"$program.inputs"
+}
+
+# touches FILE: the jobs that a change of this file may touch
+touches() {
+	echo change >>"$1"
+	tests/run -l --changed | xargs
+	rm "$1"
+	git checkout -q .
+}
+
+@test "--changed: the jobs that a change can touch, by what was built of what" {
+	local name
+
+	fake_jobs
+	mkdir -p user docs tests/docs tests/golden tests/fuzz build/fuzz/tests
+	touch tests/golden/test_g.c tests/fuzz/fuzz_f.c build/{asan/tests/test_g,fuzz/tests/fuzz_f}.inputs
+	touch README.md docs/README.md tests/check-docs user/a.c user/a.h user/b.c user/one.c tests/sys/lib.bash tests/unit/test_y.c
+	echo "names tests/docs/run" >tests/sys/steady.bats
+	printf '%s\n' '/build/' '/ran' >.gitignore
+	git init -q
+	git add .
+	git -c user.name=test -c user.email=test@localhost commit -qm all
+	built lib one.o=user/one.c
+	built tests/test_x user/a.o=user/a.c,user/a.h
+	built tests/test_y user/b.o=user/b.c
+	for name in bin/lnetxd bin/lnetx bin/lxload tests/packets tests/streams; do
+		built $name user/b.o=user/b.c
+		mkdir -p "build/release/${name%/*}"
+		cp "build/asan/$name.inputs" "build/release/$name.inputs"
+	done
+	local all checks systems
+	all=$(tests/run -l | xargs)
+	checks=$(tests/run -l 'check/*' | xargs)
+	systems=$(tests/run -l 'sys/*' | xargs)
+	equal "$(tests/run -l --changed | xargs)" "$checks"
+	equal "$(touches user/a.h)" "$checks asan/test_x"
+	equal "$(touches user/b.c)" "$checks asan/test_y $systems"
+	equal "$(touches user/one.c)" "$checks asan/test_x asan/test_y $systems"
+	equal "$(touches tests/sys/lib.bash)" "$checks $systems"
+	equal "$(touches tests/sys/first.bats)" "$checks sys/first"
+	equal "$(touches tests/docs/run)" "$checks sys/steady"
+	equal "$(touches tests/unit/test_z.c)" "$checks asan/test_z"
+	equal "$(touches README.md)" "$checks"
+	# Neither a source nor known by name.
+	equal "$(touches Makefile)" "$all"
+	# Built never: it may be made of anything.
+	rm build/asan/tests/test_x.inputs
+	equal "$(touches user/b.c)" "$checks asan/test_x asan/test_y $systems"
+	git -c user.name=test -c user.email=test@localhost commit -qm two --allow-empty
+	run -0 tests/run -l --changed HEAD~1 'sys/*'
+	equal "$output" ""
+	run -2 tests/run --changed HEAD~1 'sys/*'
+	[[ $output == *"no job matches: --changed HEAD~1 sys/*"* ]]
+}
+
+@test "tests read JSON without gojq, too" {
+	# shellcheck disable=SC2016 # for the inner shell
+	FUNCNEST=50 run -0 bash -c 'command() { [ "$*" != "-v gojq" ] && builtin command "$@"; }
+		source "$0/lib.bash"
+		echo "{\"a\":1}" | jq -c .a
+		echo "{\"a\":1}" | jq -e .a' "$BATS_TEST_DIRNAME"
+	[ "$output" = $'1\n1' ]
 }

@@ -8,6 +8,7 @@
 #	                        tcp1                     tcp2
 # shellcheck disable=SC2030,SC2031 # what a test sets is for itself
 bats_require_minimum_version 1.5.0
+GUARD=${GUARD:-off}
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 
@@ -171,27 +172,28 @@ $RAILS"
 		select(.statistics.recv_count > 100)] | length')" 1
 }
 
-# conns_to_server RAIL: the router's connections on a rail, by ports
-conns_to_server() {
-	conns r1 | awk -v rail="$1:" 'index($2, rail) == 1'
+# sockets RAIL: those of the router on a rail; a new one may have the ports of an old one
+sockets() {
+	on r1 ss -Htne state established src "$1" | grep -o 'sk:[0-9a-f]*' | sort
 }
 
-# remember_conns: of all rails, into $DIR/before.RAIL; false until each has one of each type
-remember_conns() {
-	local rail
+# remember_sockets: of all rails, into $DIR/before.RAIL; false until each has a connection of each type
+remember_sockets() {
+	local rail types
 
 	for rail in 11 12 13 14; do
-		conns_to_server 10.2.0.$rail >"$DIR/before.$rail"
-		equal "$(cut -d ' ' -f 1 "$DIR/before.$rail" | xargs)" "bulk_in bulk_out control" || return 1
+		types=$(conns r1 | awk -v rail="10.2.0.$rail:" 'index($2, rail) == 1 { print $1 }' | xargs)
+		equal "$types" "bulk_in bulk_out control" || return 1
+		sockets 10.2.0.$rail >"$DIR/before.$rail"
 	done
 }
 
-# untouched N: N rails still have the connections that they had
+# untouched N: N rails still have the sockets that they had
 untouched() {
 	local rail n=0
 
 	for rail in 11 12 13 14; do
-		conns_to_server 10.2.0.$rail >"$DIR/now"
+		sockets 10.2.0.$rail >"$DIR/now"
 		[ -n "$(comm -23 "$DIR/before.$rail" "$DIR/now")" ] || n=$((n + 1))
 	done
 	echo "# $n of 4 rails untouched"
@@ -214,7 +216,7 @@ cut_on_lane() {
 	load_server server $SERVER -r tcp1=10.2.0.11@tcp2 --set tcp.conns_per_peer=1
 	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s 64k -t 300
 	eventually "$PATIENCE" on_rails 1
-	eventually "$PATIENCE" remember_conns
+	eventually "$PATIENCE" remember_sockets
 	eventually $((3 * PATIENCE)) cut_on_lane
 	eventually "$PATIENCE" untouched 3
 	end_load client

@@ -78,11 +78,17 @@ struct sk_buff___lx {
 	__u16 protocol, transport_header, network_header, mac_header;
 	__u32 end;
 	unsigned char *head, *data;
+	struct sk_buff___lx *next;
+	__u8 cloned : 1;
+	__u8 head_frag : 1;
+	__u8 pp_recycle : 1;
 } __attribute__((preserve_access_index));
 
 struct skb_shared_info___lx {
+	__u8 flags, nr_frags;
 	unsigned short gso_size, gso_segs;
 	unsigned int gso_type;
+	struct sk_buff___lx *frag_list;
 } __attribute__((preserve_access_index));
 
 /* ---- maps -------------------------------------------------------------------------------- */
@@ -109,7 +115,15 @@ struct {
 	__type(value, struct drop_report);
 } drops SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct shape_key);
+	__type(value, struct shape_report);
+} shapes SEC(".maps");
+
 __u64 checked;
+__u64 lists; /* packets with a frag_list that were to be resegmented */
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
@@ -222,6 +236,41 @@ static __always_inline int read_packet(struct packet *p, const struct sk_buff___
 	return 0;
 }
 
+/* The members of a frag_list. */
+struct listing {
+	struct sk_buff___lx *at;
+	__u32 size; /* of a segment */
+	__u32 sum, wrong;
+};
+
+#define LIST_MAX 1024
+
+static long list_one(__u32 i, void *arg)
+{
+	struct listing *l = arg;
+	struct sk_buff___lx *at = l->at, *next;
+	__u32 len;
+
+	if (!at)
+		return 1;
+	len = BPF_CORE_READ(at, len);
+	next = BPF_CORE_READ(at, next);
+	if (next && len % l->size)
+		l->wrong = 1;
+	l->sum += len;
+	l->at = next;
+	return 0;
+}
+
+/* Whether a member begins or ends inside a segment, but for the end of all. @payload: of all. */
+static __always_inline int is_wrong_list(struct sk_buff___lx *list, __u32 payload, __u32 size)
+{
+	struct listing l = { .at = list, .size = size };
+
+	bpf_loop(LIST_MAX, list_one, &l, 0);
+	return l.wrong || l.sum > payload || (payload - l.sum) % size;
+}
+
 /* ---- checks ------------------------------------------------------------------------------ */
 
 #define WRONG(NAME, condition) ((condition) ? 1u << PACKET_CHECK_##NAME : 0)
@@ -284,7 +333,10 @@ static __always_inline __u32 wrong_gso(const struct packet *p, const struct pack
 	return WRONG(GSO_TYPE, (r->gso_type & (GSO_TCPV4 | GSO_TCPV6 | GSO_OTHERS)) != type) |
 	       WRONG(GSO_SIZE, p->payload <= r->gso_size) |
 	       WRONG(GSO_SEGS, r->gso_segs != segs && !(dodgy && !r->gso_segs)) |
-	       WRONG(LINEAR, p->linear < p->l4 + p->hlen) |
+	       /* The kernel does not trust such a packet, and pulls its headers on the way. */
+	       WRONG(LINEAR, p->linear < p->l4 + p->hlen &&
+				     (!dodgy || point == PACKET_POINT_DRIVER)) |
+	       WRONG(FRAG_LIST, r->wrong_list) |
 	       /* Before, such packets are segmented without the driver. */
 	       WRONG(GSO_CSUM, point == PACKET_POINT_DRIVER && r->ip_summed != CHECKSUM_PARTIAL);
 }
@@ -339,6 +391,7 @@ static __always_inline void describe(struct packet_report *r, const struct packe
 	unsigned char *head = BPF_CORE_READ(skb, head);
 	struct skb_shared_info___lx *shared = (void *)(head + skb->end);
 	__u64 room = p->data - head;
+	struct sk_buff___lx *list;
 
 	r->ipv6 = p->ip_type == bpf_htons(ETH_P_IPV6);
 	r->len = p->len;
@@ -358,10 +411,13 @@ static __always_inline void describe(struct packet_report *r, const struct packe
 	r->vlan_proto = skb->vlan_proto;
 	r->vlan_tci = skb->vlan_tci;
 	r->gso_size = BPF_CORE_READ(shared, gso_size);
-	if (r->gso_size) {
-		r->gso_segs = BPF_CORE_READ(shared, gso_segs);
-		r->gso_type = BPF_CORE_READ(shared, gso_type);
-	}
+	if (!r->gso_size)
+		return;
+	r->gso_segs = BPF_CORE_READ(shared, gso_segs);
+	r->gso_type = BPF_CORE_READ(shared, gso_type);
+	list = BPF_CORE_READ(shared, frag_list);
+	r->has_list = list != 0;
+	r->wrong_list = list && is_wrong_list(list, p->payload, r->gso_size);
 }
 
 /* The rest, which only people need. */
@@ -412,8 +468,9 @@ static __always_inline int is_own(const struct net_device___lx *dev, const char 
 	       name[8] == kind[2];
 }
 
+/* @only: bits of what is checked */
 static __always_inline int look(const struct sk_buff___lx *skb, const struct net_device___lx *dev,
-				enum packet_point point)
+				enum packet_point point, __u32 only)
 {
 	struct packet_report r = { 0 };
 	struct packet p = { 0 };
@@ -430,8 +487,15 @@ static __always_inline int look(const struct sk_buff___lx *skb, const struct net
 	key.wrong = wrong_fields(&p, &r, point);
 	if (r.ip_summed < CHECKSUM_COMPLETE && !r.gso_size)
 		key.wrong |= wrong_sum(&p);
+	if (r.has_list && point == PACKET_POINT_QUEUE && is_own(dev, "seg"))
+		__sync_fetch_and_add(&lists, 1);
+	key.wrong &= only;
 	if (!key.wrong)
 		return 0;
+	/* At once: it may be this kernel's last word. */
+	if (key.wrong & 1u << PACKET_CHECK_FRAG_LIST)
+		bpf_printk("wrong: frag_list of a packet with mark %x on interface %d", skb->mark,
+			   dev->ifindex);
 	describe_more(&r, &p, skb, dev);
 	key.ifindex = dev->ifindex;
 	key.mark = r.mark & ~0xffffu;
@@ -442,26 +506,112 @@ static __always_inline int look(const struct sk_buff___lx *skb, const struct net
 SEC("?fentry/__dev_queue_xmit")
 int BPF_PROG(packet_entered, struct sk_buff___lx *skb)
 {
-	/* A skeleton, which a program fills in or drops (user/bpf/poke.c). */
-	if ((skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_POKE_ACK))
-		return 0;
-	return look(skb, skb->dev, PACKET_POINT_ENTRY);
+	return look(skb, skb->dev, PACKET_POINT_ENTRY, ~0u);
 }
 
-/* Not where packets are cut: they have been, and are prepared for the driver next (bpf/cut.h). */
+/* Little where packets are cut: they have been, and are prepared for the driver next (bpf/cut.h). */
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(packet_queued, struct sk_buff___lx *skb)
 {
-	if (is_own(skb->dev, "cut"))
-		return 0;
-	return look(skb, skb->dev, PACKET_POINT_QUEUE);
+	return look(skb, skb->dev, PACKET_POINT_QUEUE,
+		    is_own(skb->dev, "cut") ? 1u << PACKET_CHECK_FRAG_LIST : ~0u);
 }
 
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(packet_sent, struct sk_buff___lx *skb, struct net_device___lx *dev)
 {
-	return look(skb, dev, PACKET_POINT_DRIVER);
+	return look(skb, dev, PACKET_POINT_DRIVER, ~0u);
 }
+
+/* ---- what packets are made of ------------------------------------------------------------ */
+
+#define SHAPE(NAME, condition) ((condition) ? 1u << PACKET_SHAPE_##NAME : 0)
+#define SHARED_FRAG 2u
+#define GSO_FRAGLIST (1u << 18)
+
+/*
+ * A received packet begins behind its Ethernet header. 0: it is not TCP; else the length of its
+ * headers.
+ */
+static __always_inline __u32 tcp_headers(const struct sk_buff___lx *skb)
+{
+	__u32 tag = skb->protocol == ETH_P_8021Q_BE ? 4 : 0;
+	__u8 bytes[10];
+
+	if (bpf_probe_read_kernel(bytes, sizeof(bytes), BPF_CORE_READ(skb, data) + tag))
+		return 0;
+	if (bytes[0] >> 4 == 4 && bytes[9] == IPPROTO_TCP)
+		return tag + (bytes[0] & 15) * 4 + sizeof(struct tcp);
+	if (bytes[0] >> 4 != 6 || (bytes[6] != IPPROTO_TCP && bytes[6] != IPPROTO_HOPOPTS &&
+				   bytes[6] != IPPROTO_DSTOPTS))
+		return 0;
+	return tag + (bytes[6] == IPPROTO_TCP ? 40 : 48) + sizeof(struct tcp);
+}
+
+static __always_inline __u32 gso_shape(struct skb_shared_info___lx *shared, __u32 payload)
+{
+	__u32 size = BPF_CORE_READ(shared, gso_size), type = BPF_CORE_READ(shared, gso_type);
+
+	if (!size)
+		return 0;
+	return SHAPE(GSO, 1) | SHAPE(DODGY, type & GSO_DODGY) | SHAPE(NO_TYPE, !type) |
+	       SHAPE(SEGS_0, !BPF_CORE_READ(shared, gso_segs)) | SHAPE(SMALL, payload <= size) |
+	       SHAPE(FRAGLIST, type & GSO_FRAGLIST);
+}
+
+static __always_inline __u32 list_shape(struct sk_buff___lx *list)
+{
+	return SHAPE(LIST, list) | SHAPE(LIST_FRAGS, list && BPF_CORE_READ(list, data_len));
+}
+
+static __always_inline __u32 shape_of(struct sk_buff___lx *skb, __u32 headers)
+{
+	struct skb_shared_info___lx *shared = (void *)(BPF_CORE_READ(skb, head) + skb->end);
+	__u32 summed = BPF_CORE_READ_BITFIELD(skb, ip_summed);
+	__u32 head_frag = BPF_CORE_READ_BITFIELD(skb, head_frag);
+
+	return SHAPE(KMALLOC, !head_frag) | SHAPE(HEAD_FRAG, head_frag) |
+	       SHAPE(FRAGS, BPF_CORE_READ(shared, nr_frags)) |
+	       SHAPE(SHORT, skb->len - skb->data_len < headers) |
+	       SHAPE(CLONED, BPF_CORE_READ_BITFIELD(skb, cloned)) |
+	       SHAPE(SHARED_FRAG, BPF_CORE_READ(shared, flags) & SHARED_FRAG) |
+	       SHAPE(PP_RECYCLE, BPF_CORE_READ_BITFIELD(skb, pp_recycle)) |
+	       SHAPE(BIG, skb->len > 65535) | SHAPE(NONE, summed == 0) |
+	       SHAPE(UNNECESSARY, summed == 1) | SHAPE(COMPLETE, summed == CHECKSUM_COMPLETE) |
+	       SHAPE(PARTIAL, summed == CHECKSUM_PARTIAL) |
+	       SHAPE(TAG, skb->vlan_proto || skb->protocol == ETH_P_8021Q_BE) |
+	       list_shape(BPF_CORE_READ(shared, frag_list)) |
+	       gso_shape(shared, skb->len - headers);
+}
+
+/* Loaded only if the test asks. */
+SEC("?tp_btf/netif_receive_skb")
+int BPF_PROG(packet_received, struct sk_buff___lx *skb)
+{
+	struct net_device___lx *dev = skb->dev;
+	struct shape_key key = { .netns = dev->nd_net.net->ns.inum, .ifindex = dev->ifindex };
+	struct shape_report *report, fresh = { 0 };
+	__u32 headers, shape, i;
+
+	if (!is_ours(key.netns))
+		return 0;
+	headers = tcp_headers(skb);
+	if (!headers)
+		return 0;
+	shape = shape_of(skb, headers);
+	report = bpf_map_lookup_elem(&shapes, &key);
+	if (!report) {
+		bpf_probe_read_kernel_str(fresh.ifname, sizeof(fresh.ifname), dev->name);
+		bpf_map_update_elem(&shapes, &key, &fresh, BPF_NOEXIST);
+		report = bpf_map_lookup_elem(&shapes, &key);
+	}
+	/* Another CPU's may be lost; without branches the verifier has less to do. */
+	for (i = 0; report && i < PACKET_SHAPE_COUNT; i++)
+		report->count[i] += shape >> i & 1;
+	return 0;
+}
+
+/* ---- what is dropped --------------------------------------------------------------------- */
 
 /* Whatever has become of the packet's begin, its IP header is still there. */
 static __always_inline int is_tcp(const struct sk_buff___lx *skb)

@@ -6,11 +6,15 @@
  *
  *	wrong: transport_header is not behind the IP header: 12 packets ...
  *	dropped: TC_EGRESS at tcx_run: 3 packets, the first one at r1 eth0, ...
- *	looked at 123456 packets
+ *	looked at 123456 packets, 12 with a frag_list were resegmented
+ *
+ * With "shapes" it also prints what received packets were made of, by interface, in front of that:
+ *
+ *	shapes: r1 eth0 kmalloc 12 gso 10 frag_list 10
  *
  * It exits with 0, or with 4 if this kernel cannot run it.
  *
- * usage: packets PREFIX
+ * usage: packets PREFIX [shapes]
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -213,6 +217,30 @@ static void print_dropped(struct packets_bpf *b)
 	btf__free(btf);
 }
 
+/* ---- what packets are made of ------------------------------------------------------------ */
+
+static void print_shapes(struct packets_bpf *b)
+{
+	static const char *const names[] = {
+#define PACKET_SHAPE_(NAME, name) name,
+		PACKET_SHAPES(PACKET_SHAPE_)
+	};
+	struct shape_key key, *last = NULL;
+	struct shape_report r;
+
+	while (!bpf_map__get_next_key(b->maps.shapes, last, &key, sizeof(key))) {
+		last = &key;
+		if (bpf_map__lookup_elem(b->maps.shapes, &key, sizeof(key), &r, sizeof(r), 0))
+			continue;
+		printf("shapes: %s %s", name_of(key.netns), r.ifname);
+		for (int i = 0; i < PACKET_SHAPE_COUNT; i++) {
+			if (r.count[i])
+				printf(" %s %" PRIu64, names[i], (uint64_t)r.count[i]);
+		}
+		putchar('\n');
+	}
+}
+
 /* ---- main -------------------------------------------------------------------------------- */
 
 static void on_signal(int signo)
@@ -239,13 +267,14 @@ static bool may_attach_to_functions(void)
 	       -EPERM;
 }
 
-static struct packets_bpf *load(bool entry)
+static struct packets_bpf *load(bool entry, bool shapes)
 {
 	struct packets_bpf *b = packets_bpf__open();
 
 	if (!b)
 		return NULL;
 	bpf_program__set_autoload(b->progs.packet_entered, entry);
+	bpf_program__set_autoload(b->progs.packet_received, shapes);
 	if (!packets_bpf__load(b) && !packets_bpf__attach(b))
 		return b;
 	packets_bpf__destroy(b);
@@ -267,18 +296,19 @@ static void watch(struct packets_bpf *b, const char *prefix)
 
 int main(int argc, char **argv)
 {
+	bool shapes = argc == 3 && !strcmp(argv[2], "shapes");
 	struct packets_bpf *b;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: packets PREFIX\n");
+	if (argc != 2 + shapes) {
+		fprintf(stderr, "usage: packets PREFIX [shapes]\n");
 		return 2;
 	}
 	signal(SIGTERM, on_signal);
 	signal(SIGINT, on_signal);
 	libbpf_set_print(no_log);
-	b = may_attach_to_functions() ? load(true) : NULL;
+	b = may_attach_to_functions() ? load(true, shapes) : NULL;
 	if (!b)
-		b = load(false);
+		b = load(false, shapes);
 	if (!b) {
 		printf("cannot watch packets on this kernel: %s\n", strerror(errno));
 		return CANNOT;
@@ -286,7 +316,9 @@ int main(int argc, char **argv)
 	watch(b, argv[1]);
 	print_all_wrong(b);
 	print_dropped(b);
-	printf("looked at %" PRIu64 " packets\n", (uint64_t)b->bss->checked);
+	print_shapes(b);
+	printf("looked at %" PRIu64 " packets, %" PRIu64 " with a frag_list were resegmented\n",
+	       (uint64_t)b->bss->checked, (uint64_t)b->bss->lists);
 	packets_bpf__destroy(b);
 	return 0;
 }

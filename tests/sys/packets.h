@@ -32,6 +32,7 @@ enum packet_point {
 	X(GSO_SIZE, "gso_size", "is not less than the payload") \
 	X(GSO_SEGS, "gso_segs", "is not payload / gso_size") \
 	X(GSO_CSUM, "ip_summed", "of a GSO packet is not CHECKSUM_PARTIAL") \
+	X(FRAG_LIST, "frag_list", "has a member that does not begin and end with a segment") \
 	X(COMPLETE, "ip_summed", "is CHECKSUM_COMPLETE, which only received packets have") \
 	X(CSUM_START, "csum_start", "or csum_offset does not name the TCP checksum") \
 	X(PSEUDO, "checksum", "is not the sum of the pseudo header, although CHECKSUM_PARTIAL") \
@@ -67,7 +68,50 @@ struct packet_report {
 	__u16 sport, dport; /* big-endian; so are: */
 	__u16 protocol, vlan_proto, tcp_check;
 	__u16 vlan_tci, mac_len, hlen, gso_size, gso_segs, csum_offset;
-	__u8 ip_summed, encapsulation;
+	__u8 ip_summed, encapsulation, has_list, wrong_list;
+};
+
+/*
+ * What a packet can be made of when an interface receives it: several of these. docs/
+ * fastpath-reference.md says who makes each.
+ */
+#define PACKET_SHAPES(X) \
+	X(KMALLOC, "kmalloc") /* the head is no page fragment */ \
+	X(HEAD_FRAG, "head_frag") \
+	X(FRAGS, "frags") \
+	X(SHORT, "short") /* the head has not all headers */ \
+	X(LIST, "frag_list") \
+	X(LIST_FRAGS, "frag_list_frags") /* with page fragments */ \
+	X(CLONED, "cloned") \
+	X(SHARED_FRAG, "shared_frag") \
+	X(PP_RECYCLE, "pp_recycle") \
+	X(GSO, "gso") \
+	X(DODGY, "dodgy") \
+	X(SEGS_0, "gso_segs_0") \
+	X(SMALL, "gso_small") /* not longer than a segment */ \
+	X(NO_TYPE, "gso_type_0") /* as LRO makes */ \
+	X(FRAGLIST, "gso_fraglist") \
+	X(BIG, "big") /* longer than an IP header can say */ \
+	X(NONE, "csum_none") \
+	X(UNNECESSARY, "csum_unnecessary") \
+	X(COMPLETE, "csum_complete") \
+	X(PARTIAL, "csum_partial") \
+	X(TAG, "tag") /* of a VLAN; the stack puts it beside the packet */
+
+enum packet_shape {
+#define PACKET_SHAPE_ENUM_(NAME, name) PACKET_SHAPE_##NAME,
+	PACKET_SHAPES(PACKET_SHAPE_ENUM_)
+#undef PACKET_SHAPE_ENUM_
+	PACKET_SHAPE_COUNT
+};
+
+struct shape_key {
+	__u32 netns, ifindex;
+};
+
+struct shape_report {
+	char ifname[16];
+	__u64 count[PACKET_SHAPE_COUNT];
 };
 
 struct drop_key {

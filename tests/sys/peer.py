@@ -10,15 +10,16 @@ peer.py ping FROM TO [options]
 peer.py bad KIND FROM TO
     Sends something malformed (see BAD), then waits for the other side to close.
     Prints "closed", or "open" after 15 s.
-peer.py stray FROM ROUTER TO
-    Sends TO, a NID on tcp2, a message through a router.
+peer.py stray FROM ROUTER TO [--pid PID] [--name NAME]
+    Sends TO, a NID on tcp2, a message through a router, to any pid; or a ping in the name of
+    another address.
 peer.py idle TO COUNT FROM...
     COUNT peers with three connections each from these addresses, each pings once.
     Prints "ready" and stays until it is killed.
-peer.py flood FROM ROUTER TO COUNT
+peer.py flood FROM ROUTER TO COUNT [--nobody SIZE]
     COUNT connections from one address, each with an invented NID, send messages to TO,
-    a NID on tcp2, through a router. Prints "ready" when each has sent one, continues
-    slowly, and stays until it is killed.
+    a NID on tcp2, through a router; or each of SIZE bytes to another NID, up from TO.
+    Prints "ready" when each has sent one, continues slowly, and stays until it is killed.
 
 Addresses are IPv4, NIDs are on tcp (or with --net N on tcpN), ports privileged.
 """
@@ -143,8 +144,8 @@ class Conn:
 
     # ---- messages
 
-    def message(self, kind, cmd, payload=b""):
-        hdr = struct.pack("<IIII", PID, PID, kind, len(payload)) + cmd.ljust(40, b"\0")
+    def message(self, kind, cmd, payload=b"", pid=PID):
+        hdr = struct.pack("<IIII", pid, PID, kind, len(payload)) + cmd.ljust(40, b"\0")
         if self.version < 4:
             hdr = struct.pack("<QQ", self.peer, self.me) + hdr
         else:
@@ -296,8 +297,13 @@ def stray(args):
     conn.send_hello(3, router, CONTROL)
     conn.recv_hello()
     conn.peer = nid_of(args.to, 2)
-    conn.send(PUT, NO_HANDLE, b"x" * 100)
-    conn.peer = router
+    me = conn.me
+    if args.name:
+        conn.me = nid_of(args.name)
+        conn.send(GET, ping_cmd(NO_HANDLE))
+    else:
+        conn.sock.sendall(conn.message(PUT, NO_HANDLE, b"x" * 100, args.pid))
+    conn.peer, conn.me = router, me
     pinged(conn)  # so the previous message has been processed
 
 
@@ -390,12 +396,6 @@ class Bad:
     def longest(self):
         self.up().sock.sendall(self.header(PUT, 0xFFFFFFFF) + b"x" * 65536)
 
-    def not_for_it(self):
-        conn = self.up()
-        data = bytearray(self.header(PUT, 0))
-        data[24:32] = struct.pack("<Q", nid_of("10.1.0.77"))
-        conn.sock.sendall(bytes(data))
-
     def half_message(self):
         # To a portal without an MD; on portal 0 it would wait, unread.
         cmd = NO_HANDLE + struct.pack("<QQII", 0, 0, 5, 0)
@@ -473,10 +473,14 @@ def flood(args):
     for i in range(args.count):
         nid = nid_of("10.201.%d.%d" % (i >> 8, i & 255))
         held.append(established(args.source, args.router, args, BULK_OUT, nid))
-        held[-1].peer = nid_of(args.to, 2)
+        held[-1].peer = nid_of(args.to, 2) + (i if args.nobody else 0)
     for i in itertools.count():
         for conn in held:
-            conn.send(ACK, NO_HANDLE)  # no MD
+            if args.nobody:
+                conn.send(PUT, NO_HANDLE, b"x" * args.nobody)
+                conn.peer += len(held)
+            else:
+                conn.send(ACK, NO_HANDLE)  # no MD
         if i == 0:
             say("ready")
         time.sleep(0.5)
@@ -507,6 +511,8 @@ def main():
     p.add_argument("source")
     p.add_argument("router")
     p.add_argument("to")
+    p.add_argument("--pid", type=int, default=PID)
+    p.add_argument("--name")
     p.set_defaults(run=stray)
     p = sub.add_parser("idle")
     p.add_argument("to")
@@ -523,6 +529,7 @@ def main():
     p.add_argument("router")
     p.add_argument("to")
     p.add_argument("count", type=int)
+    p.add_argument("--nobody", type=int, default=0)
     p.set_defaults(run=flood)
     args = parser.parse_args()
     global net

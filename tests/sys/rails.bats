@@ -3,6 +3,7 @@
 #
 # Multi-Rail: two interfaces on each side, both on one LNet net.
 bats_require_minimum_version 1.5.0
+GUARD=${GUARD:-off}
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 LNETX_LOAD=$LNETX_BIN

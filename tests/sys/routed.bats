@@ -132,6 +132,53 @@ gateway_is_up() {
 	eventually "$PATIENCE" pings client $SERVER
 }
 
+# Whatever a stranger writes into the header of a message, no connection of others ends.
+@test "a stranger's message ends nobody's connections" {
+	local args
+
+	start_ends
+	pings client $SERVER
+	pings server $CLIENT
+	conns r1 >"$DIR/before"
+	ip -n "${NS}client" addr add 10.1.0.50/24 dev eth0
+	for args in "--pid 1000" "--pid 2147483655" "--name 10.1.0.11" "--name 10.1.0.1"; do
+		# shellcheck disable=SC2086 # two words
+		on client tests/sys/peer.py --net 1 stray 10.1.0.50 10.1.0.11 10.2.0.1 $args
+		pings client $SERVER
+		pings server $CLIENT
+	done
+	eventually "$PATIENCE" dropped own_nid
+	conns r1 >"$DIR/after"
+	equal "$(comm -23 "$DIR/before" "$DIR/after")" ""
+}
+
+# Messages to nodes that are not there keep what they take until the router gives up on these.
+@test "an address that claims many NIDs, and sends to nobody, leaves the rest to others" {
+	local flood
+
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
+	ip -n "${NS}client" addr add 10.1.0.50/24 dev eth0
+	ip -n "${NS}r1" route add 10.2.0.0/16 dev eth1
+	# The process itself, to be killed.
+	ip netns exec "${NS}client" tests/sys/peer.py --net 1 flood 10.1.0.50 10.1.0.11 10.2.64.1 300 \
+		--nobody 8192 >"$DIR/flood" 2>&1 3>&- &
+	flood=$!
+	eventually "$PATIENCE" grep '^ready' "$DIR/flood"
+	eventually "$PATIENCE" log_has r1 'address=10.1.0.50@tcp .*reason="it has its share'
+	load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m -N 100 >"$DIR/put.json"
+	all_arrived "$DIR/put.json"
+	kill "$flood"
+	# Half of the buffers, less what the others have.
+	[ "$(pool large mincredits)" -gt 50 ]
+	[ "$(pool large mincredits)" -le 128 ]
+	eventually "$PATIENCE" all_free large
+}
+
+# all_free CLASS: no message has a buffer of this pool
+all_free() {
+	[ "$(pool "$1" credits)" = "$(pool "$1" nbuffers)" ]
+}
+
 routing_is() {
 	lx r1 routing show | grep -qx "routing $1"
 }
@@ -143,6 +190,19 @@ route_down() {
 # dropped REASON: true if the router dropped something for it
 dropped() {
 	[ "$(lx r1 -j stats show | jq ".statistics.drops.$1 // 0")" -ge 1 ]
+}
+
+@test "a ping that times out asks the gateway" {
+	start_ends
+	lx client tunable set lnet router_ping_timeout 50
+	run -1 lx client ping 10.2.0.77@tcp2
+	[[ $output == *"its gateway 10.1.0.11@tcp1 answers in "*" ms: look beyond it"* ]]
+	run -1 lx client -j ping 10.2.0.77@tcp2
+	jq -e '.ping[0].gateways[0] | .nid == "10.1.0.11@tcp1" and .rtt_us > 0' <<<"$output"
+	kill -STOP "${daemon_pid[r1]}"
+	run -1 lx client ping $SERVER
+	kill -CONT "${daemon_pid[r1]}"
+	[[ $output == *"its gateway 10.1.0.11@tcp1 does not answer either: look there first"* ]]
 }
 
 @test "no route: the ping fails at once, with a reason" {

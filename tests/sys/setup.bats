@@ -4,6 +4,7 @@
 # Set up by lnetctl in Linux itself: routes for several interfaces on one subnet, and
 # settings for large systems; and what lnetx doctor finds.
 bats_require_minimum_version 1.5.0
+GUARD=${GUARD:-off}
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 
@@ -111,6 +112,81 @@ rules() {
 	leaves_by 10.1.0.3 eth1
 }
 
+# ours: what is left in Linux of what lnetx made
+ours() {
+	on a ip rule | grep -F 'from 10.1.0' || :
+	on a ip -6 rule | grep -F 'from fd00:' || :
+	on a ip route show table all protocol 98
+	on a ip -6 route show table all protocol 98
+	[ ! -e "$LNETX_RT_TABLES" ] || cat "$LNETX_RT_TABLES"
+}
+
+@test "what net add has set up in Linux goes with the NI, and nothing else does" {
+	nets_yaml tcp eth0 | config a
+	start a
+	ctl a net add --net tcp --if eth1
+	ctl a net add --nid fd00:1::3@tcp6
+	leaves_by 10.1.0.3 eth1
+	on a ip -6 rule | grep "from fd00:1::3"
+	# Another NI of the interface needs them.
+	ctl a net del --net tcp --if eth1
+	on a ip -6 rule | grep "from fd00:1::3"
+	ctl a net del --net tcp6
+	[[ $(on a ip -6 rule) != *fd00:* ]]
+	[[ $(ours) != *eth1* && $(ours) != *10.1.0.3* ]]
+	# eth0 has an NI.
+	leaves_by 10.1.0.1 eth0
+	[[ $(ours) == *" eth0 # net add "* ]]
+	on a ip rule | grep "from 10.1.0.1"
+	lx a daemon down
+	equal "$(ours)" ""
+	[ ! -e "$LNETX_RT_TABLES" ]
+
+	# What setup-mrrouting has made stays, also where net add was first.
+	ctl a lnet configure --all
+	ctl a net add --net tcp --if eth1
+	ctl a setup-mrrouting
+	ours >"$DIR/before"
+	run ! grep "net add" "$DIR/before"
+	ctl a net del --net tcp --if eth1
+	ctl a lnet unconfigure
+	ours | diff "$DIR/before" -
+	ctl a setup-mrrouting --undo
+	on a ip rule add from 10.1.0.77 table 256
+	# Tables of other names: the name stays, and so do others' rules and routes.
+	echo "256 eth1" >"$LNETX_RT_TABLES"
+	ctl a lnet configure --all
+	ctl a net add --net tcp --if eth1
+	grep -E '^# 256 eth1 # net add ' "$LNETX_RT_TABLES"
+	leaves_by 10.1.0.3 eth1
+	lx a net del nid 10.1.0.3@tcp
+	run ! leaves_by 10.1.0.3 eth1
+	[[ $(cat "$LNETX_RT_TABLES") == "256 eth1"* && $(ours) == *10.1.0.77* ]]
+	[[ $(cat "$LNETX_RT_TABLES") != *"eth1 #"* ]]
+}
+
+@test "what net add of an lnetxd that is gone left behind" {
+	nets_yaml tcp eth0 | config a
+	start a
+	ctl a net add --net tcp --if eth1
+	stop a
+	# Packages do so when they are removed; a dry run says what.
+	run -0 ctl a setup-mrrouting --undo-added --dry-run
+	[[ $output == *"ip rule del from 10.1.0.3"* ]]
+	ctl a setup-mrrouting --undo-added
+	equal "$(ours)" ""
+	start a
+	ctl a net add --net tcp --if eth1
+	stop a
+	start a
+	ctl a net add --nid fd00:1::3@tcp6
+	# Of another lnetxd on the interface, too: it stays, as nobody knows who needs it.
+	sed -i 's/# net add .*/# net add other/' "$LNETX_RT_TABLES"
+	ctl a net add --net tcp --if eth1
+	ctl a lnet unconfigure
+	[[ $(ours) == *eth1* ]]
+}
+
 @test "a table that somebody else has filled is left alone" {
 	echo "4711 eth1" >"$LNETX_RT_TABLES"
 	on a ip route add 10.1.0.0/24 dev eth1 table 4711
@@ -142,7 +218,7 @@ rules() {
 	run ! on b "$LNETX_TOOLS/lnetctl" --instance "$(basename "$LNETX_RUNDIR"/*.sock .sock)" \
 		setup-mrrouting 3>&-
 	[[ $output == *"errno: -18"* ]]
-	[[ $output == *"lnetxd is in network namespace ${NS}a, this command in ${NS}b"* ]]
+	[[ $output == *"lnetxd is in network namespace ${NS}a, this command in network namespace ${NS}b"* ]]
 }
 
 # in_machine COMMAND: in a's network, with settings like a machine's, which other network namespaces
@@ -259,6 +335,22 @@ found() {
 	ip -n "${NS}a" link set eth1 mtu 1400
 	run -0 lx a doctor
 	[[ $output == *"advice   10.1.0.3@tcp: the MTU of eth1 is 1400, that of eth0 1500"* ]]
+
+	# A network manager removes routes that are not its own, and leaves the rule.
+	table=$(awk '$2 == "eth1" { print $1 }' "$LNETX_RT_TABLES")
+	on a ip route flush table "$table"
+	leaves_by 10.1.0.3 eth0
+	run -3 lx a doctor
+	[[ $output == *"problem  10.1.0.3@tcp: a routing rule sends packets from it to table $table, which has no routes"* ]]
+	[[ $output == *"next: lnetctl setup-mrrouting; "*"ManageForeignRoutes=no"* ]]
+	[[ $output != *"no routing rule"* ]]
+	# Where no other interface is on the subnet, nothing is wrong yet.
+	ctl a net del --net tcp --if eth0
+	run -0 lx a doctor
+	[[ $output == *"advice   10.1.0.3@tcp: a routing rule"* ]]
+	ctl a setup-mrrouting
+	run -0 lx a doctor
+	[[ $output != *"routing rule"* ]]
 }
 
 @test "doctor: what is down, what somebody left behind" {
@@ -274,8 +366,12 @@ found() {
 	eventually "$PATIENCE" ni_is_down
 	run -3 lx a -j doctor
 	found "10.1.0.1@tcp the NI is down"
+	run -2 lx a doctor nagios
+	[[ $output == "LNETX CRITICAL - 10.1.0.1@tcp: the NI is down: "*"; next: mend that"*" | problems="* ]]
 	lx a daemon down
 	run -1 lx a doctor
+	run -3 lx a doctor nagios
+	[[ $output == "LNETX UNKNOWN - "* ]]
 	# An lnetxd elsewhere knows other interfaces.
 	run -1 on b "$LNETX_TOOLS/lnetx" -n "$(basename "$LNETX_RUNDIR"/*.sock .sock)" doctor 3>&-
 }
@@ -301,6 +397,11 @@ found_not() {
 	found_not "its health"
 }
 
+# advises NODE TEXT: its doctor has this advice
+advises() {
+	[[ $(lx "$1" doctor) == *"advice   $2"* ]]
+}
+
 # sends_nowhere FILE: a sends to a net without route, while FILE exists
 sends_nowhere() {
 	while [ -e "$1" ]; do lx a ping 10.9.0.1@tcp9 || true; done >"$DIR/lost" 2>&1
@@ -312,7 +413,15 @@ sends_nowhere() {
 	lx a routing on
 	run -1 lx a ping 10.1.0.2@tcp
 	run lx a doctor
-	[[ $output == *"advice   10.1.0.2@tcp: this NID of a peer is down: no connection to it: Connection refused"* ]]
+	[[ $output == *"advice   10.1.0.2@tcp: its machine is on, and nothing listens on port 988: no LNet runs there; silent since the start"* ]]
+	[ "$(grep -c 10.1.0.2@tcp <<<"$output")" = 1 ]
+	start b
+	eventually "$PATIENCE" lx a ping 10.1.0.2@tcp
+	found_not 10.1.0.2@tcp
+	stop b
+	run -1 lx a ping 10.1.0.2@tcp
+	advises a "10.1.0.2@tcp: its machine is on, and nothing listens on port 988: no LNet runs there (since 2"
+	found_not "silent since"
 	touch "$DIR/sending"
 	sends_nowhere "$DIR/sending" 3>&- &
 	eventually "$PATIENCE" found "there was no route for"
@@ -321,21 +430,37 @@ sends_nowhere() {
 	found_not "there was no route for"
 }
 
-# advises NODE TEXT: its doctor has this advice
-advises() {
-	[[ $(lx "$1" doctor) == *"advice   $2"* ]]
+@test "doctor: a whole net is silent, what commands have switched off, a reload that failed" {
+	{ nets_yaml tcp eth0; route_yaml tcp9 10.1.0.254@tcp; echo 'routing: { enable: 1 }'; } | config a
+	start a
+	found_not "its file says"
+	eventually "$PATIENCE" route_is_down
+	found_not "neighbours on this net" # the gateway may be the cause
+	run -1 lx a ping 10.1.0.2@tcp
+	found "tcp none of the 2 neighbours on this net answers"
+	lx a routing off
+	lx a route del net tcp9 via 10.1.0.254@tcp
+	found "as its file says: routing is off; no route to tcp9 through 10.1.0.254@tcp"
+	echo nonsense | config a
+	run -1 lx a daemon reload
+	found "the last reload failed: $DIR/a.yaml:1:"
+	nets_yaml tcp eth0 | config a
+	lx a daemon reload
+	found_not "its file says"
+	found_not "reload failed"
 }
 
 @test "doctor: a node that LNet does not reach: who else answers there" {
 	{ nets_yaml tcp eth0; route_yaml tcp9 10.1.0.2@tcp; quick_yaml; } | config a
 	start a
 	eventually "$PATIENCE" route_is_down
-	advises a "10.1.0.2@tcp: its machine is on, and nothing listens on port 988: no LNet runs there"
+	found "10.1.0.2@tcp its machine is on, and nothing listens on port 988: no LNet runs there; the route to tcp9 is down; silent since the start start LNet there"
+	[[ $(lx a -j doctor | jq -r '.doctor.findings[0].since') == 20??-* ]]
 	# Connections to its port get no answer, not even that nobody listens there.
 	on b ip rule add from 10.1.0.2 ipproto tcp blackhole
-	advises a "10.1.0.2@tcp: it answers ICMP, but not port 988: a firewall, or its guard, drops"
+	found "10.1.0.2@tcp it answers ICMP, but not port 988: a firewall, or its guard, drops"
 	on b ip link set eth0 down
-	advises a "10.1.0.2@tcp: it answers neither port 988 nor ICMP"
+	found "10.1.0.2@tcp it answers neither port 988 nor ICMP"
 }
 
 @test "doctor: source ports above 1023, at both ends, with a guard and without" {
@@ -348,8 +473,8 @@ advises() {
 	start b --no-bpf
 	lx a routing on # it watches its neighbours
 	run -1 lx a ping 10.1.0.2@tcp timeout 2
-	advises a "10.1.0.2@tcp: this NID of a peer is down: it closes our connections unanswered: our source ports are above 1023"
-	advises b "lnetxd: 1 connections from source ports above 1023 were refused, as accept is secure"
+	advises a "10.1.0.2@tcp: silent since the start: nothing has come from it since lnetxd started: it closes our connections unanswered: our source ports are above 1023"
+	advises b "10.1.0.1: its connections are refused: its source ports are above 1023, and accept is secure (since 2"
 	stop b
 	start b
 	[[ $(lx b bpf status) == *guard*loaded* ]] || return 0

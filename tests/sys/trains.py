@@ -12,6 +12,8 @@ trains.py send FROM ROUTER TO... [options]
     headers are split. Prints "sent N" when all are acknowledged, and waits until the
     router has closed the connection, too: otherwise what it still sends would break the
     connections that follow. SIGTERM ends it in the same way.
+    --file: from a file, whose pages become part of packets; fails if its bytes change.
+    --odd: with destination options, which only IPv6 has.
     --end fin: closes after the last message, without waiting for acknowledgements.
     half: half of one more message follows, of 1 MiB; prints "half", and stays until it is
     killed. half-fin: both, without waiting. Prints "closed" when the router has closed
@@ -20,15 +22,16 @@ trains.py send FROM ROUTER TO... [options]
     n bytes of others: the end of the message before; NOOPs, where that gives n; a message
     behind it, where n is enough for one. With two nodes TO, the router cuts n bytes out.
     Prints how many there were of each; fails if it cannot make the kernel send such a packet.
-    get: a GET with a payload; any: a message without a source; both are illegal. Prints
-    "closed" or "open", as above.
+    get: a GET with a payload, which is illegal. Prints "closed" or "open", as above.
 
 Each message has its sender, its number and the seed of its payload in its command area,
 so that the other side can check every byte, and that none arrives twice.
 """
 import argparse
 import fcntl
+import os
 import random
+import select
 import selectors
 import signal
 import socket
@@ -183,6 +186,9 @@ class Sender:
         if self.conn.version != args.version:
             raise SystemExit("the router answers with version %d" % self.conn.version)
         self.conn.sock.settimeout(args.timeout)
+        if args.odd:  # 6 bytes of padding
+            self.conn.sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_DSTOPTS,
+                                      bytes((0, 0, 1, 4, 0, 0, 0, 0)))
 
     def enough(self, *_):
         self.args.count = self.number
@@ -194,7 +200,7 @@ class Sender:
         kind = self.rnd.randrange(8)
         return self.rnd.randrange(200 if kind < 3 else 5000 if kind < 6 else self.args.max + 1)
 
-    def message(self, length, kind=peer.PUT, nobody=False):
+    def message(self, length, kind=peer.PUT):
         to = self.args.to[self.number // self.args.train % len(self.args.to)]
         seed = self.rnd.getrandbits(64)
         cookie = 0
@@ -210,11 +216,13 @@ class Sender:
             dst, src = struct.pack("<Q", dst), struct.pack("<Q", self.conn.me)
         else:
             dst, src = peer.large(dst), peer.large(self.conn.me)
-        nids = dst + (b"\xff" * len(src) if nobody else src)
         self.number += 1
-        return struct.pack("<IIQQ", peer.LNET, 0, cookie, 0) + nids + hdr + payload_of(seed, length)
+        msg = struct.pack("<IIQQ", peer.LNET, 0, cookie, 0) + dst + src + hdr
+        return msg + payload_of(seed, length)
 
     def write(self, data):
+        if self.args.file:
+            return self.write_file(data)
         if not self.args.chop:
             self.conn.sock.sendall(data)
             return
@@ -224,6 +232,19 @@ class Sender:
             n = self.rnd.randrange(1, 60 if self.rnd.randrange(2) else 9000)
             self.conn.sock.sendall(data[at:at + n])
             at += n
+
+    def write_file(self, data):
+        self.file, self.data = os.memfd_create("train"), data
+        os.pwrite(self.file, data, 0)
+        at = 0
+        while at < len(data):
+            select.select([], [self.conn.sock], [])
+            at += os.sendfile(self.conn.sock.fileno(), self.file, at, len(data) - at)
+
+    def file_is_unchanged(self):
+        if os.pread(self.file, len(self.data), 0) != self.data:
+            raise SystemExit("the file that was sent has been written to")
+        os.close(self.file)
 
     def acknowledged(self):
         """Waits until each cookie has returned, once."""
@@ -248,9 +269,11 @@ class Sender:
             if self.args.end == "fin" and self.number == self.args.count:
                 return self.fin()
             self.acknowledged()
+            if self.args.file:
+                self.file_is_unchanged()
             time.sleep(self.args.pause)
         peer.say("sent %d" % self.number)
-        if self.args.end in ("get", "any"):
+        if self.args.end == "get":
             self.illegal()
         elif self.args.end:
             self.half()
@@ -325,9 +348,7 @@ class Sender:
 
     def illegal(self):
         time.sleep(0.3)
-        get = self.args.end == "get"
-        self.write(self.message(100, peer.GET if get else peer.PUT, not get) +
-                   self.message(100))
+        self.write(self.message(100, peer.GET) + self.message(100))
         peer.say("closed" if peer.closes(self.conn.sock, self.args.timeout) else "open")
 
     def closed(self):
@@ -362,7 +383,9 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--timeout", type=float, default=20)
     p.add_argument("--chop", action="store_true")
-    p.add_argument("--end", choices=["fin", "half", "half-fin", "pause", "get", "any"])
+    p.add_argument("--file", action="store_true")
+    p.add_argument("--odd", action="store_true")
+    p.add_argument("--end", choices=["fin", "half", "half-fin", "pause", "get"])
     p.set_defaults(run=lambda args: Sender(args).run())
     args = parser.parse_args()
     peer.net = args.net

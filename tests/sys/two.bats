@@ -69,7 +69,9 @@ all_types() {
 		run -1 lx a ping 10.1.0.2@tcp7
 		[[ $output == *"10.1.0.2@tcp7: Connection reset by peer: it is a direct neighbour: it closes our connections unanswered: it has no NI with this NID"* ]]
 	done
-	log_has b 'it asked for 10.1.0.2@tcp7, which is not a NID of this node'
+	log_has b 'it asked for 10.1.0.2@tcp7; this node is 10.1.0.2@tcp: wrong net there'
+	lx b -j daemon | jq -e '.daemon[0].refused[0] | .address == "10.1.0.1" and .kind == "nid" and .since'
+	[[ $(lx b doctor) == *"advice   10.1.0.1: it asked for 10.1.0.2@tcp7; this node is 10.1.0.2@tcp: wrong net there (since "* ]]
 	stop b
 	for _ in 1 2; do
 		run -1 lx a ping 10.1.0.2@tcp

@@ -3,6 +3,7 @@
 #
 # Selection policies on two real rails: which NIs carry the messages.
 bats_require_minimum_version 1.5.0
+GUARD=${GUARD:-off}
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 

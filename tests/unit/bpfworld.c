@@ -244,9 +244,10 @@ int run_frame(const struct frame *in, enum run_where where, uint32_t mark, uint3
 		    .data_out = ret_frame->bytes, .data_size_out = sizeof(ret_frame->bytes),
 		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx), .ctx_out = &ctx_out,
 		    .ctx_size_out = sizeof(ctx_out), .flags = run_flags);
-	const struct bpf_program *program = where == IN	   ? bpf->progs.lnetx_ingress
-					    : where == OUT ? bpf->progs.lnetx_egress
+	const struct bpf_program *program = where == IN	    ? bpf->progs.lnetx_ingress
+					    : where == OUT  ? bpf->progs.lnetx_egress
 					    : where == PART ? bpf->progs.lnetx_part
+					    : where == HELD ? bpf->progs.lnetx_hold
 							    : bpf->progs.lnetx_join;
 
 	memset(ret_frame, 0, sizeof(*ret_frame));
@@ -261,7 +262,7 @@ static bool is_clone(const struct seg *g)
 	uint32_t kind = g->mark & LX_MARK_KIND;
 
 	return kind == LX_MARK_FRAGMENT || kind == LX_MARK_RESEGMENT_FRAGMENT ||
-	       kind == LX_MARK_SAVED || kind == LX_MARK_TELL;
+	       kind == LX_MARK_SAVED || kind == LX_MARK_TELL || kind == LX_MARK_FIN;
 }
 
 /* Runs a segment; @ret: the result, as a segment of @key in direction @out. */

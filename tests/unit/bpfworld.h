@@ -51,7 +51,7 @@ struct lx_fp_peer *peer_at(int i);
 uint32_t message(uint8_t *at, bool ours, uint64_t cookie, uint32_t payload);
 
 /* Where a frame arrives. */
-enum run_where { IN, OUT, PART, JOINED };
+enum run_where { IN, OUT, PART, JOINED, HELD };
 /* Runs a frame. Returns GO_ON, DROP or REDIRECT. */
 int run_frame(const struct frame *in, enum run_where where, uint32_t mark, uint32_t gso,
 	      struct frame *ret_frame, uint32_t *ret_mark);

@@ -10,7 +10,7 @@
 #define SECOND 1000000000ull
 
 /* 0 while the clock runs; then it is the real time plus the offset. */
-static _Atomic uint64_t stopped_ns, offset_ns;
+static _Atomic uint64_t stopped_ns, offset_ns, away_ns;
 
 int __real_clock_gettime(clockid_t id, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
@@ -29,9 +29,14 @@ static uint64_t now_ns(void)
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
 {
 	uint64_t now;
+	int r;
 
-	if (id != CLOCK_MONOTONIC_COARSE)
-		return __real_clock_gettime(id, ts);
+	if (id != CLOCK_MONOTONIC_COARSE) {
+		r = __real_clock_gettime(id, ts);
+		if (id == CLOCK_BOOTTIME)
+			ts->tv_sec += away_ns / SECOND;
+		return r;
+	}
 	now = now_ns();
 	*ts = (struct timespec){ .tv_sec = now / SECOND, .tv_nsec = now % SECOND };
 	return 0;
@@ -54,6 +59,15 @@ void fake_clock_go(unsigned int ms)
 {
 	if (stopped_ns)
 		stopped_ns += ms * 1000000ull;
+}
+
+void fake_clock_away(unsigned int ms)
+{
+	if (stopped_ns)
+		fake_clock_go(ms);
+	else
+		offset_ns += ms * 1000000ull;
+	away_ns += ms * 1000000ull;
 }
 
 void fake_clock_sleep(void)

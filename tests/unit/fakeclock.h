@@ -15,6 +15,8 @@ void fake_clock_stop(void);
 void fake_clock_run(void);
 /* Moves a stopped clock forward. */
 void fake_clock_go(unsigned int ms);
+/* The machine was asleep for so long: the clock goes on by that, and CLOCK_BOOTTIME. */
+void fake_clock_away(unsigned int ms);
 /* Sleeps for 1 ms, in which a stopped clock goes on by 1 ms. */
 void fake_clock_sleep(void);
 

@@ -9,6 +9,8 @@
 #include "fakecore.h"
 #include "testlib.h"
 
+static struct lx_list nodes = { &nodes, &nodes }; /* changes with the lock of their environment */
+
 static struct fake_node *node_of(struct lx_ni *ni)
 {
 	return lx_container_of(ni, struct fake_node, ni);
@@ -289,7 +291,8 @@ void lx_lnd_reply_length(struct lx_msg *reply, size_t length)
 {
 }
 
-void lx_lnd_refused_port(struct lx_ni *ni)
+void lx_lnd_refused(struct lx_ni *ni, enum lx_refused_kind kind, const char *address,
+		    const char *reason)
 {
 }
 
@@ -338,6 +341,18 @@ int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_c
 uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)
 {
 	return node_of(ni)->peer_number;
+}
+
+/* As one node with all NIs of the environment. */
+const struct lx_nid *lx_lnd_own_nid(struct lx_ni *ni, unsigned int i)
+{
+	struct fake_node *node;
+
+	lx_list_for_each(node, &nodes, link) {
+		if (node->env == ni->env && !i--)
+			return &node->ni.nid;
+	}
+	return NULL;
 }
 
 void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
@@ -392,6 +407,8 @@ int fake_try(const char *nid, const char *ifname, struct lx_env *env, struct fak
 	node->ni.incarnation_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
 	lx_env_lock(env);
 	r = lx_sock_lnd.startup(&node->ni);
+	if (!r)
+		lx_list_append(&nodes, &node->link);
 	lx_env_unlock(env);
 	if (r)
 		free(node);
@@ -417,6 +434,7 @@ void fake_shutdown(struct fake_node *node)
 	struct fake_msg *msg;
 
 	lx_env_lock(node->env);
+	lx_list_del(&node->link);
 	node->ni.lnd->shutdown(&node->ni);
 	/* Release held messages, as the real core does. */
 	lx_list_for_each(msg, &node->received, link) {

@@ -35,7 +35,7 @@ struct fake_node {
 	struct lx_env *env;
 	bool own_env;
 	struct lx_ni ni;
-	struct lx_list link;
+	struct lx_list link; /* of all nodes that are up */
 	/* what to do with received messages */
 	bool hold;    /* parse says LATER; fake_release() calls recv() */
 	bool illegal; /* parse says -EPROTO */

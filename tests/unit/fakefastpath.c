@@ -93,13 +93,31 @@ int lx_fastpath_grow(struct lx_fastpath *f)
 int lx_fastpath_flow_add(struct lx_fastpath *f, const struct lx_flow_key *key,
 			enum lx_flow_kind kind, unsigned int index)
 {
-	if (kind == LX_FLOW_SHIFT)
+	if (kind == LX_FLOW_SHIFT && index)
 		f->shift = (struct lx_flow){ .kind = kind, .index = index };
 	return 0;
 }
 
 void lx_fastpath_flow_del(struct lx_fastpath *f, const struct lx_flow_key *key)
 {
+}
+
+bool lx_fastpath_is_seen(struct lx_fastpath *f, const struct lx_flow_key *key,
+			 unsigned int *ret_ifindex)
+{
+	return !f->unseen;
+}
+
+bool lx_fastpath_leads_to(const struct lx_fastpath *f, const struct lx_flow_key *key,
+			  unsigned int ifindex)
+{
+	return !f->no_route;
+}
+
+int lx_fastpath_filter(struct lx_fastpath *f, int fd, bool on)
+{
+	f->n_filtered += on ? 1 : -1;
+	return 0;
 }
 
 int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
@@ -117,6 +135,10 @@ int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
 		return -E2BIG;
 	f->dest[f->n_dests++] = *nid;
 	return 0;
+}
+
+void lx_fastpath_count_stuck(struct lx_fastpath *f)
+{
 }
 
 void lx_fastpath_count_stored(struct lx_fastpath *f, unsigned int lanes, uint64_t bytes)
@@ -148,6 +170,11 @@ int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned
 void lx_fastpath_poke_ack(struct lx_fastpath *f, unsigned int stream)
 {
 	f->pokes[stream]++;
+}
+
+void lx_fastpath_poke_fin(struct lx_fastpath *f, unsigned int lane)
+{
+	f->fins[lane]++;
 }
 
 int lx_fastpath_fd(const struct lx_fastpath *f)

@@ -29,10 +29,14 @@ struct lx_fastpath {
 	uint64_t taken[LX_FASTPATH_TABLES]; /* bitmaps of entries */
 	int fd;
 	unsigned int pokes[FAKE_STREAMS];
+	unsigned int fins[FAKE_LANES];
 	struct lx_flow shift; /* the last flow that stopped being a stream */
 	struct lx_nid dest[FAKE_DESTS]; /* the known destinations */
 	unsigned int n_dests;
 	bool unfit; /* no connection is suitable for the programs */
+	bool unseen; /* the programs do not see packets */
+	bool no_route; /* what they send does not arrive */
+	unsigned int n_filtered; /* sockets that take only what the programs have passed */
 	bool is_short;      /* the tables need to grow */
 	bool may_grow;      /* until then, growing goes on */
 	unsigned int grown; /* how often they grew; each time takes a while */

@@ -8,7 +8,7 @@
  *
  * Real: the programs' logic of framing, choosing, lanes and ACKs (bpf, natively), and the daemon's
  * policy (user/fastpath/review.c, stall.c). Modelled: TCP at both ends, which uses all of its
- * buffers and loses nothing; links that keep the order; lane 0, where socklnd reads the streams in
+ * buffers; links that keep the order, and lose packets of lanes only where a test says so; lane 0, where socklnd reads the streams in
  * turn and sends whole messages on one CONTROL connection to each next hop. Not covered: rewriting
  * packets, connections that end, several CPUs at once. Packets have no payload; headers are made
  * when the logic reads them.
@@ -41,6 +41,9 @@ static unsigned long n_atomic, n_look;
 #define CONNS 3
 #define IN_FLIGHT 16 /* messages that a sender has under way; a power of two */
 #endif
+#ifndef SENDERS
+#define SENDERS STREAMS /* that are there from the beginning */
+#endif
 #define LANES (HOPS * CONNS)
 #define PEERS (HOPS + STREAMS)
 
@@ -70,10 +73,10 @@ static struct lx_dest dest[HOPS];
 FP_TABLES(stream, STREAMS, lane, LANES, fp_peer, PEERS)
 
 
-/* 10.0.0.<next hop>@tcp */
+/* 10.0.0.<next hop>@tcp; senders are 10.1.0.<number>@tcp. */
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
-	return nid->addr[3] < HOPS ? &dest[nid->addr[3]] : NULL;
+	return !nid->addr[1] && nid->addr[3] < HOPS ? &dest[nid->addr[3]] : NULL;
 }
 
 static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
@@ -85,6 +88,7 @@ static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
 /* ---- the world ----------------------------------------------------------------------- */
 
 struct message {
+	unsigned int number;
 	__u64 start;
 	__u32 len;
 	int hop;
@@ -103,12 +107,15 @@ struct sender {
 	unsigned int n_begun, n_done;
 	__u64 end; /* of the last message begun */
 	__u64 una, sent, window_edge;
-	__u64 una_seen, free_ns, latency_ns;
+	__u64 una_seen, timer_ns, free_ns, latency_ns;
 	__u32 left; /* messages before the next change of the next hop */
 	int hop;
 	__u64 delivered; /* bytes, in the measured time */
 	__u32 link; /* bytes a millisecond */
-	bool dead;
+	__u32 packet; /* bytes at most */
+	unsigned int epoch; /* packets of earlier ones got lost */
+	bool dead, stalls;
+	bool large; /* its messages are of 1 MiB, all to one next hop */
 	__u64 hole; /* a byte that it never sends; 0: none */
 
 	/* lane 0 */
@@ -121,17 +128,18 @@ struct sender {
 
 /* A message on a lane; they arrive in the order of their positions. */
 struct placed {
-	__u64 end; /* lane position */
-	int who;
+	__u64 end; /* on the connection */
+	int who; /* -1: lnetxd wrote it into the socket */
 	unsigned int message;
 };
 
 #define PLACED 32768 /* a power of two */
 #define GAPS 64
 
+/* Of a connection, whose bytes count from 0. */
 struct receiver {
 	__u64 next;
-	struct lx_sack early[GAPS]; /* ascending, apart */
+	struct lx_sack early[GAPS + 1]; /* ascending, apart */
 	unsigned int n_early;
 	struct placed *placed;
 	unsigned int first, tail;
@@ -142,13 +150,15 @@ struct hop {
 	__u64 free_ns;
 	__u32 link; /* bytes a millisecond */
 	bool silent, held;
+	bool mute; /* its ACKs get lost */
+	bool down; /* it has closed its connections */
 	bool lies; /* takes nothing, and repeats its last ACK */
 	struct placed queue[STREAMS * BUFFERS]; /* lane 0: waits for room on it */
 	unsigned int first, tail;
 	__u32 n_out; /* bytes of these on their way */
 };
 
-enum kind { DATA, AT_HOP, LANE_ACK, ACK, DONE, LANE0_TURN, LANE0_ARRIVED, TICK, ELSEWHERE };
+enum kind { DATA, AT_HOP, LANE_ACK, ACK, DONE, LANE0_TURN, LANE0_ARRIVED, TICK, ELSEWHERE, CLOSE };
 
 struct event {
 	__u64 ns, number;
@@ -167,6 +177,9 @@ struct pattern {
 
 static struct pattern pattern;
 static struct sender sender[STREAMS];
+static __u64 origin[LANES]; /* position 0 of a lane on its connection */
+static bool off; /* lnetx bpf off */
+static __u32 lose; /* one in so many packets and ACKs of lanes gets lost; 0: none */
 static struct receiver receiver[LANES];
 static struct hop hop[HOPS];
 static struct event *heap;
@@ -246,17 +259,18 @@ static struct message *message_at(int who, unsigned int number)
 static void begin_message(int who)
 {
 	struct sender *t = &sender[who];
-	struct message *m = message_at(who, t->n_begun++);
+	unsigned int number = t->n_begun++;
+	struct message *m = message_at(who, number);
 	unsigned int sizes = __builtin_ctz(pattern.size_max / pattern.size_min) + 1;
 
-	if (pattern.train && !t->left--) {
+	if (pattern.train && !t->large && !t->left--) {
 		t->hop = rnd_below(HOPS);
 		t->left = pattern.train - 1;
 	}
-	assert_false(m->under_way); /* or the ring is too small */
-	*m = (struct message){ .under_way = true, .begun_ns = now_ns };
+	*m = (struct message){ .number = number, .under_way = true, .begun_ns = now_ns };
 	m->start = t->end;
-	m->len = lx_overhead(LX_SOCK_V3) + (pattern.size_min << rnd_below(sizes));
+	m->len = lx_overhead(LX_SOCK_V3) +
+		 (t->large ? 1u << 20 : pattern.size_min << rnd_below(sizes));
 	m->hop = t->hop;
 	t->end += m->len;
 }
@@ -277,6 +291,12 @@ static unsigned int message_of(int who, __u64 pos)
 	return low;
 }
 
+/* 10.1.0.<sender>@tcp */
+static struct lx_nid sender_nid(int who)
+{
+	return (struct lx_nid){ .type = LX_NET_TCP, .addr = { 10, 1, 0, who } };
+}
+
 static int lx_packet_load(void *packet, __u32 offset, void *to, __u32 len)
 {
 	const struct event *e = packet;
@@ -290,7 +310,7 @@ static int lx_packet_load(void *packet, __u32 offset, void *to, __u32 len)
 	__u32 type = LX_SOCK_LNET;
 
 	memcpy(header, &type, sizeof(type));
-	hdr.src_nid = hdr.dst_nid;
+	hdr.src_nid = sender_nid(e->who);
 	lx_hdr_nid4_encode(&hdr, (void *)(header + sizeof(struct lx_sock_msg)));
 	assert_true(e->pos + offset - m->start + len <= sizeof(header));
 	memcpy(to, header + (e->pos + offset - m->start), len);

@@ -192,7 +192,8 @@ void assert_at_rest(struct lx_sim_node *node)
 		assert_int_equal(msg->phase, LX_PHASE_DELAYED);
 	lx_ni_for_each(net, ni, core) {
 		assert_int_equal(ni->tx_credits, ni->ni.tun.credits);
-		assert_true(lx_list_empty(&ni->tx_queue));
+		assert_true(lx_queue_empty(&ni->tx_queue));
+		assert_int_equal(ni->tx_forwarding, 0);
 	}
 	lx_list_for_each(peer, &core->peers, link) {
 		assert_true(lx_list_empty(&peer->pending));
@@ -200,7 +201,7 @@ void assert_at_rest(struct lx_sim_node *node)
 			assert_int_equal(pni->tx->now, pni->tx_max);
 			assert_int_equal(pni->rtr->now, pni->rtr_max);
 			assert_int_equal(pni->tx_queued_bytes, 0);
-			assert_true(lx_list_empty(&pni->tx_queue));
+			assert_true(lx_queue_empty(&pni->tx_queue));
 			assert_true(lx_list_empty(&pni->rtr_queue));
 			assert_true(lx_list_empty(&pni->request_queue));
 			assert_int_equal(pni->answer_bytes, 0);
@@ -209,5 +210,9 @@ void assert_at_rest(struct lx_sim_node *node)
 	for (unsigned int i = 0; i < LX_POOLS; i++) {
 		assert_int_equal(core->pool[i].n_free, core->pool[i].made);
 		assert_int_equal(core->pool[i].credits, core->pool[i].made);
+		assert_int_equal(core->pool[i].taken, 0);
+		assert_int_equal(core->pool[i].kept, 0);
 	}
+	assert_int_equal(core->origins.count, 0);
+	assert_int_equal(core->slow_bytes, 0);
 }

@@ -198,7 +198,8 @@ static void taken_back(void)
 	struct seg in = lane_ack(n, 600), out;
 
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	lane->shift = n;
+	lane->socket_shift = n;
+	lane->socket_sent = LANE_BASE + n;
 	lane->word = (__u64)LX_LANE_OURS << 32 | n;
 	lane->state = LX_LANE_SOCKET;
 	in = lane_data(LANE_BASE, bytes, 99);
@@ -219,6 +220,16 @@ static void taken_back(void)
 	assert_int_equal(out.block[0][1], LANE_BASE + 70);
 	assert_int_equal(out.block[1][0], LANE_BASE + 20);
 	assert_int_equal(out.block[1][1], LANE_BASE + 99);
+	/* It hears of nothing that it has not sent, and of its FIN. */
+	in = lane_ack(n + 120, 600);
+	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
+	assert_int_equal(out.ack, LANE_BASE + 99);
+	in = lane_data(LANE_BASE + 99, bytes, 20);
+	in.flags |= FIN;
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	in = lane_ack(n + 120, 600);
+	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
+	assert_int_equal(out.ack, LANE_BASE + 120);
 	/* In the meantime messages go through our socket. */
 	in = data_at(n, bytes, message(bytes, false, 0, 80));
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
@@ -272,6 +283,40 @@ static void we_reset(void)
 	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
 	assert_int_equal(out.seq, LANE_BASE + 100);
 	assert_int_equal(out.flags, RST);
+}
+
+/* A segment of lnetxd's becomes the FIN of a stored lane, where the next hop waits; of no other. */
+static void we_end(void)
+{
+	uint8_t bytes[1448];
+	struct seg in, out;
+	uint32_t n = goes_by_lane(0, 0, 500, bytes);
+
+	in = lane_sack(100, 600, 200, 300);
+	run(&in, &s->key, true, &out);
+	in = lane_ack(0, 600);
+	in.mark = LX_MARK | LX_MARK_FIN;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	lane->state = LX_LANE_STORED;
+	lane->socket_shift = 100;
+	lane->socket_sent = LANE_BASE + 100;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_int_equal(out.flags, FIN | ACK);
+	assert_int_equal(out.seq, LANE_BASE + 100);
+	assert_int_equal(out.ack, LANE_ACK);
+	assert_int_equal(out.len, 0);
+	assert_true(!out.no_ts && out.csum_ok);
+	/* It acknowledges that, and our socket hears nothing of it. */
+	in = lane_ack(101, 600);
+	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
+	assert_int_equal(out.ack, LANE_BASE);
+	assert_int_equal(lane->una, 101);
+	(void)n;
+}
+
+static void test_we_end(void **state)
+{
+	both(we_end);
 }
 
 static void test_we_reset(void **state)
@@ -345,7 +390,8 @@ static void is_shifted(void)
 	assert_int_equal(out.n_block, 1);
 	assert_int_equal(out.block[0][0], STREAM_BASE + SHIFT + 200);
 	assert_int_equal(out.block[0][1], STREAM_BASE + SHIFT + 300);
-	in.mark = LX_MARK | LX_MARK_POKE_ACK;
+	in = data_at(0, NULL, 0);
+	in.mark = LX_MARK | LX_MARK_TELL;
 	assert_int_equal(run(&in, &s->key, true, &out), DROP);
 }
 
@@ -382,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_taken_back),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_we_reset),
+		cmocka_unit_test(test_we_end),
 		cmocka_unit_test(test_gone_behind_gap),
 		cmocka_unit_test(test_shifted),
 	};

@@ -460,6 +460,32 @@ static void part(void)
 	joins(&in, LX_MARK | LX_MARK_RESEGMENT, DROP, 0);
 }
 
+static int held(struct seg g)
+{
+	struct frame f, out;
+	uint32_t mark;
+
+	segment_write(&g, &f);
+	return run_frame(&f, HELD, 0, 0, &out, &mark);
+}
+
+/* While our programs are moved nothing of their connections passes by, in either direction. */
+static void holds(void)
+{
+	struct seg g = data_at(0, NULL, 0);
+
+	assert_int_equal(held(g), DROP);
+	assert_int_equal(held(lane_ack(0, 100)), DROP);
+	assert_int_equal(held(lane_data(0, NULL, 0)), DROP);
+	g.key.remote_port++;
+	assert_int_equal(held(g), GO_ON);
+}
+
+static void test_holds(void **state)
+{
+	both(holds);
+}
+
 static void test_part(void **state)
 {
 	both(part);
@@ -700,8 +726,7 @@ static void test_ring(void **state)
 /* Random bytes in headers: nothing crashes, and what leaves has a complete header. */
 static void test_random(void **state)
 {
-	const char *rounds = getenv("LNETX_ROUNDS");
-	int n = rounds ? atoi(rounds) : 20000, verdict;
+	int n = rnd_rounds(20000), verdict;
 	unsigned long count[3] = { 0 };
 	uint8_t bytes[1448];
 	struct frame f, out;
@@ -741,6 +766,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lane),
+		cmocka_unit_test(test_holds),
 		cmocka_unit_test(test_diverted),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_sack),

@@ -7,6 +7,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -142,6 +147,32 @@ static void test_kernel_without(void **state)
 	end(bpf);
 }
 
+/* As in a container: root has the capabilities, and the call bpf is refused. */
+static void test_seccomp(void **state)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_bpf, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { .len = 4, .filter = code };
+	struct lx_bpf *bpf;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+		bpf = begin(true);
+		guard_explains(bpf, "not permitted; needs a seccomp filter that allows bpf()");
+		end(bpf);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void test_not_opened(void **state)
 {
 	struct lx_bpf *bpf = begin(true);
@@ -164,6 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_off),
 		cmocka_unit_test(test_kernel_without),
+		cmocka_unit_test(test_seccomp),
 		cmocka_unit_test(test_not_opened),
 	};
 

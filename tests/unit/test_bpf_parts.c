@@ -56,8 +56,8 @@ static int close_all(void **state)
 	return kernel_close(state);
 }
 
-/* The next frame for the next hop, which is there already, right or not; false: none. */
-static bool leaves_somehow(struct seg *ret)
+/* The next frame of a connection, which is there already; false: none. */
+static bool leaves_for(const struct lx_flow_key *key, struct seg *ret)
 {
 	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 2 };
 	struct frame f;
@@ -72,16 +72,14 @@ static bool leaves_somehow(struct seg *ret)
 		}
 	} while (memcmp(f.bytes, mac, sizeof(mac))); /* the kernel's own multicasts */
 	f.len = n;
-	segment_read(&f, v6, &lane->key, true, ret);
+	segment_read(&f, v6, key, true, ret);
+	assert_true(ret->csum_ok);
 	return true;
 }
 
 static bool leaves(struct seg *ret)
 {
-	if (!leaves_somehow(ret))
-		return false;
-	assert_true(ret->csum_ok);
-	return true;
+	return leaves_for(&lane->key, ret);
 }
 
 static void here(void)
@@ -161,23 +159,36 @@ static void test_unknown(void **state)
 /* The only route is in a table for packets from the connection's address. */
 static void poked(void)
 {
-	struct lx_flow_key key = lane->key;
-	int fd = lx_poke_socket(v6 ? AF_INET6 : AF_INET);
+	int fd = bpf_program__fd(bpf->progs.lnetx_takeover);
 	struct seg out;
 
-	assert_true(fd >= 0);
 	here();
 	assert_int_equal(system(v6 ? "ip -6 rule add from fd02::1 lookup 100 && "
 				     "ip -6 route add fd02::/64 dev out0 table 100 && "
-				     "ip -6 route del fd02::/64 dev out0"
+				     "ip -6 route del fd02::/64 dev out0 && "
+				     "ip addr add fd01::1/64 dev out0 nodad && "
+				     "ip neigh add fd01::2 lladdr 02:00:00:00:00:02 dev out0"
 				   : "ip rule add from 10.2.0.1 lookup 100 && "
 				     "ip route add 10.2.0.0/24 dev out0 table 100 && "
-				     "ip route del 10.2.0.0/24 dev out0"), 0);
-	lx_poke(fd, v6 ? AF_INET6 : AF_INET, &key, lane->ifindex);
-	assert_true(leaves_somehow(&out)); /* the program would write a checksum */
+				     "ip route del 10.2.0.0/24 dev out0 && "
+				     "ip addr add 10.1.0.1/24 dev out0 && "
+				     "ip neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev out0"),
+			 0);
+	lx_poke(fd, LX_MARK_FIN, lane->family, &lane->key);
+	assert_false(leaves(&out)); /* it has not ended */
+	lane->state = LX_LANE_STORED;
+	lx_poke(fd, LX_MARK_FIN, lane->family, &lane->key);
+	assert_true(leaves(&out));
+	assert_int_equal(out.flags, ACK | FIN);
+	assert_int_equal(out.len, 0);
+	lx_poke(fd, LX_MARK_TELL, s->family, &s->key); /* nothing new */
+	assert_false(leaves(&out));
+	s->force = 1;
+	s->ifindex = lane->ifindex;
+	lx_poke(fd, LX_MARK_TELL, s->family, &s->key);
+	assert_true(leaves_for(&s->key, &out));
 	assert_int_equal(out.flags, ACK);
 	assert_int_equal(out.len, 0);
-	close(fd);
 }
 
 static void test_poked(void **state)

@@ -15,17 +15,17 @@ static void change(uint8_t *message, unsigned int at4, unsigned int at6, uint32_
 	memcpy(message + sizeof(struct lx_sock_msg) + (v6 ? at6 : at4), &value, sizeof(value));
 }
 
-/* The packet goes up; if @broken, nothing after it is framed. */
-static void is_refused(const uint8_t *bytes, uint32_t len, bool broken)
+/* The packet goes up; if it is malformed, nothing after it is framed. */
+static void is_refused(const uint8_t *bytes, uint32_t len, enum lx_lane0_reason why)
 {
 	struct seg in = data_at(0, bytes, len), out;
 
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE);
 	assert_memory_equal(out.data, bytes, len);
-	assert_int_equal(s->broken, broken);
+	assert_int_equal(s->broken, why == LX_LANE0_MALFORMED);
 	assert_int_equal(s->lane_messages, 0);
-	assert_int_equal(s->reasons[LX_LANE0_MALFORMED], 1);
+	assert_int_equal(s->reasons[why], 1);
 }
 
 static void illegal(void)
@@ -35,20 +35,21 @@ static void illegal(void)
 	bool ipv6 = v6;
 
 	change(bytes, 24, 48, lx_le32(LX_MSG_GET));
-	is_refused(bytes, n, true);
+	is_refused(bytes, n, LX_LANE0_MALFORMED);
 	world(ipv6);
 	change(bytes, 24, 48, lx_le32(LX_MSG_HELLO));
-	is_refused(bytes, n, true);
+	is_refused(bytes, n, LX_LANE0_MALFORMED);
 	world(ipv6);
+	/* From a NID that no node has: dropped there. */
 	n = message(bytes, false, 0, 100);
 	change(bytes, 8, 20, ~0u);
 	change(bytes, 12, 24, ~0u);
-	is_refused(bytes, n, true);
+	is_refused(bytes, n, LX_LANE0_EXTRAS);
 	/* A message to another node on the net it came from. */
 	world(ipv6);
 	n = message(bytes, false, 0, 100);
 	s->net = LX_NET(LX_NET_TCP, 2);
-	is_refused(bytes, n, false);
+	is_refused(bytes, n, LX_LANE0_LOCAL);
 }
 
 static void test_illegal(void **state)
@@ -182,12 +183,13 @@ static void mtu_is_quoted(void)
 	assert_int_equal(quoted(500), LANE_BASE - 77);
 	/* Stored: the socket has sent as far as 600. */
 	lane->state = LX_LANE_STORED;
-	lane->store_shift = 77 + 500;
-	lane->store_sent = LANE_BASE + 600;
+	lane->socket_shift = 77 + 500;
+	lane->socket_sent = LANE_BASE + 600;
 	assert_int_equal(quoted(550), LANE_BASE + 50 - 77);
 	assert_int_equal(quoted(700), LANE_BASE + 100 - 77);
 	lane->state = LX_LANE_LIVE;
 	/* The socket sends by itself. */
+	lane->socket_shift = 77;
 	lane->word = (__u64)LX_LANE_OURS << 32;
 	assert_int_equal(quoted(500), LANE_BASE + 500 - 77);
 	/* Streams have no shift on the way out. */

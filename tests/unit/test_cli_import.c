@@ -172,29 +172,125 @@ static void test_import_refused(void **state)
 		     "    lnd tunables: {conns_per_peer: 200}\n",
 		     ":5:36: invalid value");
 	prints_not("lnetctl net show", "tcp");
-	/* One bad entry does not stop the others. */
 	import_fails("route:\n- {net: tcp5, gateway: 10.0.0.1@tcp9}\n"
 		     "peer:\n- {primary nid: 3.3.3.3@tcp}\n",
 		     "errno: -113");
-	prints("lnetctl peer list", "3.3.3.3@tcp");
 	fails(234, "lnetctl import /nonexistent", "No such file");
 }
 
-/* All mistakes, as "lnetxd -t"; and what is ignored, which is none. */
-/* Nothing is done if one of several interfaces is missing. */
-static void test_missing_interface(void **state)
+#define RUNS                                                                                       \
+	"net:\n- net type: tcp1\n  local NI(s):\n  - interfaces: {0: eth0}\n"                      \
+	"    tunables: {peer_credits: 9}\n"                                                         \
+	"peer:\n- primary nid: 10.0.0.5@tcp1\n  peer ni:\n  - nid: 10.0.0.6@tcp1\n"               \
+	"route:\n- {net: tcp2, gateway: 10.0.0.3@tcp1, hop: 2}\n"                                 \
+	"udsp:\n- {src: tcp1}\n"                                                                 \
+	"global: {retry_count: 5, transaction_timeout: 50}\n"
+
+/* Of a file with a mistake nothing is done, and the mistake has a place. */
+static void test_mistakes_change_nothing(void **state)
 {
+	static const struct {
+		const char *yaml, *text;
+		int error;
+	} files[] = {
+		{ "global: {response_tracking: 10}\n", "5:29: global: response_tracking: \\\"10", -34 },
+		{ "tunables:\n  tcp: {sock_timeout: 99999999}\n", "6:23: tcp: sock_timeout", -34 },
+		{ "tunables: {tcp: {sock_timout: 9}}\n", "5:18: tcp: no tunable", -2 },
+		{ "tunables: {tpc: {sock_timeout: 9}}\n", "5:18: no module", -2 },
+		{ "tunables: {lnet: {lnet_transaction_timeout: 3}}\n", "5:19: lnet: ", -22 },
+		{ "net:\n- net type: tcp4\n  local NI(s):\n  - interfaces: {0: eth3}\n"
+		  "  - interfaces: {0: eth3}\n", "9:21: eth3 is on net tcp4 twice", -17 },
+		{ "net:\n- net type: tcp4\n  local NI(s):\n  - interfaces: {0: eth3}\n"
+		  "  - interfaces: {0: nosuch1}\n", "9:21: net tcp4 on nosuch1: there is no such", -19 },
+		{ "ip2nets:\n- net-spec: tcp4\n  ip-range: {0: 192.0.2.1}\n", "no rule", -22 },
+		{ "route: [{net: tcp1, gateway: 10.0.0.3@tcp4}]\n", "5:15: route to tcp1", -17 },
+		{ "route: [{net: tcp5, gateway: 10.0.0.3@tcp5}]\n", "5:30: route to tcp5", -22 },
+		{ "route: [{net: tcp5, gateway: 10.0.0.1@tcp1}]\n", "5:30: route to tcp5", -22 },
+		{ "route: [{net: tcp5, gateway: 10.0.0.3@tcp9}]\n", "(nets: tcp3, tcp1)", -113 },
+		{ "route:\n- {net: tcp5, gateway: 10.0.0.3@tcp1}\n"
+		  "- {net: tcp5, gateway: 10.0.0.3@tcp1}\n", "7:24: route to tcp5", -17 },
+		{ "peer:\n- {primary nid: 10.0.0.7@tcp1}\n- primary nid: 10.0.0.8@tcp1\n"
+		  "  peer ni: [{nid: 10.0.0.7@tcp1}]\n", "7:16: peer 10.0.0.8@tcp1", -17 },
+		{ "peer:\n- primary nid: 10.0.0.8@tcp1\n  peer ni: [{nid: 10.0.0.6@tcp1}]\n",
+		  "6:16: peer 10.0.0.8@tcp1: 10.0.0.6@tcp1 belongs to peer 10.0.0.5@tcp1", -17 },
+		{ "peer:\n- primary nid: 10.0.0.8@tcp1\n  peer ni: [{nid: 10.0.0.1@tcp1}]\n",
+		  "6:16: peer 10.0.0.8@tcp1: 10.0.0.1@tcp1 is this node's own", -22 },
+		{ "peer:\n- primary nid: 10.0.0.8@tcp1\n  Multi-Rail: false\n"
+		  "  peer ni: [{nid: 10.0.0.9@tcp1}]\n", "6:16: peer 10.0.0.8@tcp1", -1 },
+		{ "udsp:\n- {src: tcp7}\n- {src: 'tcp[7]', action: {priority: 3}}\n",
+		  "7:3: selection policy: given twice; first in line 6", -17 },
+	};
+	char *before, *after, yaml[1000], errno_is[30];
+
 	start(NULL);
-	import_fails("tunables: { lnet: { lnet_retry_count: 5 } }\n"
-		     "net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n"
-		     "  - interfaces: {0: nosuch0}\n  - interfaces: {0: nosuch1}\n"
-		     "routing: { enable: 1 }\n",
-		     "nosuch1: there is no such interface");
-	prints_not("lnetctl net show", "tcp");
-	prints_not("lnetctl export", "retry_count: 5");
-	prints("lnetx routing", "routing off");
+	import(0, "", RUNS);
+	before = output_of("lnetx export all");
+	for (size_t i = 0; i < N_OF(files); i++) {
+		const struct proc_result *r;
+
+		snprintf(yaml, sizeof(yaml), "numa: {range: 7}\nnet:\n- net type: tcp3\n"
+			 "  local NI(s): [{interfaces: {0: eth1}}]\n%s"
+			 "selftest: {enable: 1, consoles: any}\n", files[i].yaml);
+		if (!strncmp(files[i].yaml, "net:", 4)) /* sections may be repeated */
+			assert_non_null(strstr(yaml, "tcp3"));
+		snprintf(errno_is, sizeof(errno_is), "errno: %d\n", files[i].error);
+		r = proc_run_as(0, 0, "lnetctl import", yaml);
+		if (r->status != 234 || !strstr(r->err, files[i].text) || !strstr(r->err, errno_is))
+			fail_msg("import of\n%sstatus %d:\n%s", yaml, r->status, r->err);
+		after = output_of("lnetx export all");
+		assert_same_lines(before, after);
+		free(after);
+	}
+	free(before);
 }
 
+/* A file of routes alone is valid where the nets are up; and again: there is nothing to do. */
+static void test_import_adds(void **state)
+{
+	char *before, *after;
+
+	start(NULL);
+	import(0, "", RUNS);
+	import(0, "", "route: [{net: tcp5, gateway: 10.0.0.3@tcp1}]\n");
+	import(0, "", "peer:\n- primary nid: 10.0.0.5@tcp1\n  peer ni: [{nid: 10.0.0.7@tcp1}]\n");
+	import(0, "", "tunables: {lnet: {lnet_transaction_timeout: 6}}\n");
+	import(0, "", "global: {discovery: off, drop_asym_route: Yes}\n");
+	prints("lnetctl global show", "discovery: 0\n    drop_asym_route: 1\n");
+	before = output_of("lnetx export");
+	import(0, "", before);
+	after = output_of("lnetx export");
+	assert_same_lines(before, after);
+	assert_non_null(strstr(after, "gateway: 10.0.0.3@tcp1"));
+	assert_non_null(strstr(after, "net: tcp5"));
+	assert_non_null(strstr(after, "nid: 10.0.0.7@tcp1"));
+	proc_daemon_wait_log(&lnetxd, "import=\"route to tcp5 through 10.0.0.3@tcp1: added\"");
+	proc_daemon_wait_log(&lnetxd, "command=\"config add\" client_uid=");
+	free(before);
+	free(after);
+}
+
+/* Text up to 4 MiB; the request itself has only a descriptor. */
+static void test_import_size(void **state)
+{
+	size_t size = 4u << 20;
+	char *big = malloc(size + 2), line[300];
+
+	start(NULL);
+	memset(big, '#', size + 1);
+	strcpy(big, "numa: {range: 8}\n");
+	big[strlen(big)] = '#';
+	big[size] = '\0';
+	snprintf(line, sizeof(line), "lnetctl import %s", proc_file("big", big));
+	ok(line);
+	prints("lnetctl global show", "numa_range: 8\n");
+	big[size] = '#';
+	big[size + 1] = '\0';
+	snprintf(line, sizeof(line), "lnetctl import %s", proc_file("bigger", big));
+	fails(234, line, "File too large");
+	free(big);
+}
+
+/* All mistakes, as "lnetxd -t"; and what is ignored, which is none. */
 static void test_import_names_all(void **state)
 {
 	const struct proc_result *r;
@@ -278,7 +374,8 @@ static void test_probes(void **state)
 			    "ping:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
 			    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n  - nid: 10.0.1.7@tcp1\n"
 			    "manage:\n- ping:\n  errno: -5\n"
-			    "  descr: ! 'failed to ping 10.0.0.9@tcp: Input/output error'\n");
+			    "  descr: ! 'failed to ping 10.0.0.9@tcp: Input/output error: it is "
+			    "in another world'\n");
 	/* A request that cannot be sent tells why, if it has the time to find out. */
 	prints_in(255, "lnetctl ping 10.0.0.8@tcp", "  errno: -113\n");
 	prints_in(255, "lnetctl ping --timeout 3 10.0.0.8@tcp", "  errno: -113\n");
@@ -370,6 +467,8 @@ static void test_each_setting(void **state)
 	check_fields(&lx_ctl_route_schema,
 		     NI "route:\n- {net: tcp9, gateway: 10.0.0.3@tcp1, %s: %lld}\n");
 	check_fields(&lx_ctl_buffers_schema, "routing: {enable: 1}\nbuffers: {%s: %lld}\n");
+	check_fields(&lx_ctl_selftest_schema,
+		     "selftest: {enable: 1, consoles: any}\nselftest: {%s: %lld}\n");
 }
 
 int main(int argc, char **argv)
@@ -381,7 +480,9 @@ int main(int argc, char **argv)
 		TEST(test_full_export_is_importable),
 		TEST(test_import_peers),
 		TEST(test_import_refused),
-		TEST(test_missing_interface),
+		TEST(test_mistakes_change_nothing),
+		TEST(test_import_adds),
+		TEST(test_import_size),
 		TEST(test_import_names_all),
 		TEST(test_import_show_exec),
 		TEST(test_probes),

@@ -208,6 +208,15 @@ static void test_tunables(void **state)
 	assert_int_equal(conf->routing, 1);
 	lx_conf_free(conf);
 
+	/* As the kernel takes them: "-" for "_", and of two the last one. */
+	converts("'options lnet accept-port=988 router_ping-timeout=9 accept_port=989'",
+		 "tunables:\n    lnet:\n        router_ping_timeout: 9\n"
+		 "    tcp:\n        accept_port: 989\n");
+	converts("'options lnet networks=tcp(eth0) networks=tcp1(eth1)\noptions lnet "
+		 "routes=\"tcp8 10.0.0.1@tcp1\"\noptions lnet routes=\"tcp9 10.0.0.1@tcp1\"'",
+		 "net:\n-     net type: tcp1\n      local NI(s):\n      -     interfaces:\n"
+		 "                  0: eth1\n"
+		 "route:\n  - net: tcp9\n    gateway: 10.0.0.1@tcp1\n");
 	converts("'options lnet forwarding=disabled'", "routing:\n    enable: 0\n");
 	converts("'networks=tcp(eth0) forwarding=\"\"; accept=none # as it was'",
 		 "net:\n-     net type: tcp\n      local NI(s):\n      -     interfaces:\n"

@@ -31,11 +31,11 @@ static void test_fault(void **state)
 	fails(254, "lnetctl fault drop del -s 10.0.0.1@tcp -d *", "Object not found");
 	ok("lnetctl fault drop del -s *@tcp -d *");
 	ok("lnetctl fault delay del -a");
-	ok("lnetx fault add drop from *@tcp msg get,put error random for 5m");
+	ok("lnetx fault add drop from *@tcp msg get,put error random for 4999m");
 	prints("lnetx -j fault show",
 	       "{\"fault\":[{\"type\":\"drop\",\"src\":\"*@tcp\",\"messages\":\"put,get\","
 	       "\"rate\":1,\"health_errors\":\"local_interrupt,");
-	prints("lnetx -j fault show", "\"seconds_left\":300");
+	prints("lnetx -j fault show", "\"seconds_left\":2999");
 	assert_non_null(strstr(expect(0, "lnetx net show")->err, "1 rule of fault injection is"));
 	ok("lnetx fault add delay to 10.0.0.2@tcp latency 500ms rate 3");
 	assert_non_null(strstr(expect(0, "lnetx net show")->err, "2 rules of fault injection are"));
@@ -47,6 +47,14 @@ static void test_fault(void **state)
 	fails(2, "lnetx fault add drop from 10.0.0.1", "Invalid NID");
 	fails(2, "lnetx fault add drop error bogus", "unknown health error bogus");
 	fails(2, "lnetx fault add", "drop or delay");
+	/* Every message of the node, only if that is said. */
+	fails(2, "lnetx fault add drop", "\"all\"");
+	fails(2, "lnetx fault add drop for 60s", "\"all\"");
+	fails(2, "lnetx fault add drop src 10.0.0.1@tcp", "unknown keyword \"src\"");
+	fails(2, "lnetx fault add drop frm 10.0.0.1@tcp", "did you mean \"from\"?");
+	fails(2, "lnetx fault add dorp from 10.0.0.1@tcp", "\"dorp\": drop or delay is expected");
+	fails(2, "lnetx fault del drop 10.0.0.1@tcp", "did you mean \"from 10.0.0.1@tcp\"?");
+	prints_in(0, "lnetx -j fault show", "\"rate\":3");
 	fails(2, "lnetx fault del", "or \"all\"");
 	ok("lnetx fault reset");
 	ok("lnetx fault del all");

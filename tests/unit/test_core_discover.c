@@ -513,6 +513,22 @@ static void peers_of_traffic_are_bounded(void **state)
 	}
 }
 
+static void silent_peers_are_forgotten(void **state)
+{
+	struct lx_conf_peer conf = { .primary = nid("10.0.0.8@tcp"), .multi_rail = true };
+
+	assert_int_equal(lx_peerconf_add(a->core, &conf), 0);
+	assert_int_equal(discover(a, "10.0.0.2@tcp", false).status, 0);
+	assert_int_not_equal(ping(a, "10.0.0.9@tcp", 1000).status, 0);
+	lx_sim_run(sim, 3400 * SEC);
+	assert_non_null(peer_of(a, "10.0.0.9@tcp"));
+	lx_sim_run(sim, 300 * SEC);
+	assert_null(peer_of(a, "10.0.0.9@tcp"));
+	assert_non_null(peer_of(a, "10.0.0.2@tcp"));
+	assert_non_null(peer_of(a, "10.0.0.8@tcp"));
+	log_clear();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -538,6 +554,7 @@ int main(void)
 		T(discovery_on_again),
 		T(status_changes_in_place),
 		T(peers_of_traffic_are_bounded),
+		T(silent_peers_are_forgotten),
 	};
 
 	rnd_init();

@@ -371,19 +371,14 @@ static void asymmetric_route_is_dropped(void **state)
 	assert_true(s->core->stats.drops[LX_REASON_ASYM_ROUTE] >= 1);
 }
 
-static void illegal_destinations_close(void **state)
+static void illegal_types_and_lengths_close(void **state)
 {
-	struct lx_nid on_net = nid("10.0.0.99@tcp1"), other = nid("10.1.0.11@tcp2");
 	struct lx_rx_from from = { .nid = nid("10.0.0.1@tcp1") };
 	struct lx_nid mine = nid("10.0.0.11@tcp1");
 	struct lx_hdr hdr = { .src_nid = from.nid, .type = LX_MSG_PUT };
 	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &mine);
 	struct lx_msg *msg;
 
-	hdr.dst_nid = on_net;
-	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
-	hdr.dst_nid = other;
-	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
 	hdr.dst_nid = mine;
 	hdr.type = LX_MSG_HELLO;
 	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
@@ -393,10 +388,141 @@ static void illegal_destinations_close(void **state)
 	hdr.type = LX_MSG_REPLY;
 	hdr.payload_length = LX_PAYLOAD_MAX + 1;
 	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
-	assert_int_equal(r1->core->stats.drops[LX_REASON_MISROUTED], 1);
-	assert_int_equal(r1->core->stats.drops[LX_REASON_WRONG_NET], 1);
 	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_LENGTH], 2);
 	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_TYPE], 1);
+}
+
+/*
+ * Whoever sends a message chooses what is in its header, so a neighbour cannot help which answers
+ * it forwards to us: a message with names in the wrong place, ours or others', ends no connection.
+ */
+static void wrong_names_are_dropped(void **state)
+{
+	static const struct {
+		const char *from, *src, *dst;
+		enum lx_reason reason;
+	} cases[] = {
+		{ "10.0.0.1@tcp1", "10.0.0.1@tcp1", "10.1.0.11@tcp2", LX_REASON_WRONG_NET },
+		{ "10.0.0.1@tcp1", "10.0.0.1@tcp1", "0@lo", LX_REASON_WRONG_NET },
+		{ "10.0.0.1@tcp1", "10.0.0.11@tcp1", "10.1.0.1@tcp2", LX_REASON_OWN_NID },
+		{ "10.0.0.1@tcp1", "10.1.0.11@tcp2", "10.1.0.1@tcp2", LX_REASON_OWN_NID },
+		{ "10.0.0.1@tcp1", "0@lo", "10.0.0.11@tcp1", LX_REASON_OWN_NID },
+		{ "10.0.0.1@tcp1", "10.1.0.11@tcp2", "10.0.0.11@tcp1", LX_REASON_OWN_NID },
+		{ "10.0.0.1@tcp1", "10.0.0.1@tcp1", "10.0.0.99@tcp1", LX_REASON_MISROUTED },
+		{ "10.0.0.1@tcp1", "*", "10.1.0.1@tcp2", LX_REASON_BAD_NID },
+		{ "10.0.0.1@tcp1", "10.0.0.1@tcp1", "*", LX_REASON_BAD_NID },
+		/* a connection to ourselves: no MD is there */
+		{ "10.0.0.11@tcp1", "10.0.0.11@tcp1", "10.0.0.11@tcp1", LX_REASON_NO_MATCH },
+	};
+	struct lx_core_ni *ni = ni_of(r1, "10.0.0.11@tcp1");
+	struct lx_msg *msg;
+	uint64_t before;
+
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct lx_rx_from from = { .nid = nid(cases[i].from) };
+		struct lx_hdr hdr = { .src_nid = nid(cases[i].src), .dst_nid = nid(cases[i].dst),
+				      .type = LX_MSG_PUT, .payload_length = 10,
+				      .cmd.put.portal = lx_le32(5),
+				      .cmd.put.ack_md = LX_WIRE_HANDLE_NONE };
+
+		before = r1->core->stats.drops[cases[i].reason];
+		assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), LX_RX_NOW);
+		assert_null(msg);
+		assert_int_equal(r1->core->stats.drops[cases[i].reason], before + 1);
+	}
+	assert_true(exchange(10));
+}
+
+/* Anybody can write any pid: that such a process is not there costs its node nothing. */
+static void no_process_is_nobodys_fault(void **state)
+{
+	struct lx_rx_from from = { .nid = nid("10.0.0.1@tcp1") };
+	struct lx_core_ni *in = ni_of(r1, "10.0.0.11@tcp1");
+	struct lx_peer_ni *server = pni_of(r1, "10.1.0.1@tcp2");
+	struct lx_hdr hdr = { .src_nid = from.nid, .dst_nid = nid("10.1.0.1@tcp2"),
+			      .dst_pid = LX_PID_USERFLAG | 7, .type = LX_MSG_PUT,
+			      .cmd.put.ack_md = LX_WIRE_HANDLE_NONE };
+	struct lx_stats *stats = &r1->core->stats;
+	struct lx_msg *msg;
+
+	lx_sim_fail(sim, "10.1.0.1@tcp2", LX_HSTATUS_REMOTE_ERROR, -EHOSTUNREACH);
+	assert_int_equal(lx_lnd_parse(&in->ni, &hdr, &from, NULL, &msg), LX_RX_NOW);
+	assert_non_null(msg);
+	lx_lnd_finalize(msg, 0);
+	lx_sim_fail(sim, "10.1.0.1@tcp2", LX_HSTATUS_OK, 0);
+	assert_int_equal(stats->drops[LX_REASON_NO_PROCESS], 1);
+	assert_int_equal(stats->remote_error_count, 0);
+	assert_int_equal(server->health.value, LX_HEALTH_MAX);
+}
+
+/* A gateway does not take messages for its own NIDs on other nets: it gets them by the near one. */
+static void a_gateways_far_nid_is_not_asked_of_it(void **state)
+{
+	struct lx_sim_node *r3 = NODE(sim, "10.0.0.13@tcp1", "10.9.0.13@tcp9");
+
+	quick(r3);
+	make_router(r3);
+	add_route(r1, "tcp9", "10.0.0.13@tcp1", LX_UNSET, 0);
+	add_route(s, "tcp9", "10.1.0.11@tcp2", LX_UNSET, 0);
+	add_route(r3, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 10 * SEC);
+	log_clear();
+	post(r3, 6, NULL, 1, 0, src, 10, LX_MD_OP_GET, 1);
+	get(s, mem(s, dst, 10, 2), "10.9.0.13@tcp9", 6, 1);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(r3->core->stats.drops[LX_REASON_WRONG_NET], 0);
+	assert_int_equal(count_events(LX_EVENT_REPLY), 1);
+}
+
+/*
+ * The way back of a request is no way to a gateway's other NIDs either: a Lustre node would close
+ * all our connections, because of a message in its name.
+ */
+static void nor_is_an_answer_to_one(void **state)
+{
+	struct lx_rx_from from = { .nid = nid("10.0.0.11@tcp1") };
+	struct lx_core_ni *in = ni_of(a, "10.0.0.1@tcp1");
+	struct lx_hdr hdr = { .src_nid = nid("10.1.0.11@tcp2"), .dst_nid = nid("10.0.0.1@tcp1"),
+			      .type = LX_MSG_GET, .cmd.get.portal = lx_le32(6),
+			      .cmd.get.match_bits = lx_le64(1), .cmd.get.sink_length = lx_le32(10) };
+	struct lx_msg *msg;
+
+	assert_true(exchange(10)); /* r1 and r2 are known */
+	post(a, 6, NULL, 1, 0, src, 10, LX_MD_OP_GET, 1);
+	assert_int_equal(lx_lnd_parse(&in->ni, &hdr, &from, NULL, &msg), LX_RX_NOW);
+	assert_non_null(msg);
+	lx_lnd_finalize(msg, 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_WRONG_NET], 0);
+}
+
+/* A message in the name of a peer that may be somebody else's shows nothing. */
+static void stranger_is_no_sign_of_life(void **state)
+{
+	struct lx_core_ni *in = ni_of(r1, "10.0.0.11@tcp1");
+	struct lx_peer_ni *client = pni_of(r1, "10.0.0.1@tcp1");
+	struct lx_hdr hdr = { .src_nid = client->nid, .dst_nid = in->ni.nid, .type = LX_MSG_GET,
+			      .cmd.get.portal = lx_le32(5) };
+	struct lx_rx_from from = { .nid = client->nid, .stranger = true };
+	struct lx_offloaded offloaded = { .received.put = 7, .src_net = lx_nid_net(&client->nid),
+					  .stranger = true };
+	uint64_t received = client->traffic.received.put;
+	uint64_t alive_ns = client->last_alive_ns;
+	struct lx_msg *msg;
+
+	lx_peer_ni_set_down(r1->core, client, LX_DOWN_LOST, -ETIMEDOUT);
+	assert_int_equal(lx_lnd_parse(&in->ni, &hdr, &from, NULL, &msg), LX_RX_NOW);
+	assert_int_equal(client->status, LX_NI_STATUS_DOWN);
+	assert_int_equal(client->last_alive_ns, alive_ns);
+	lx_lnd_offloaded(&in->ni, &client->nid, &offloaded);
+	assert_int_equal(client->status, LX_NI_STATUS_DOWN);
+	assert_int_equal(client->traffic.received.put, received + 7);
+	from.stranger = offloaded.stranger = false;
+	assert_int_equal(lx_lnd_parse(&in->ni, &hdr, &from, NULL, &msg), LX_RX_NOW);
+	assert_int_equal(client->status, LX_NI_STATUS_UP);
+	lx_peer_ni_set_down(r1->core, client, LX_DOWN_LOST, -ETIMEDOUT);
+	lx_lnd_offloaded(&in->ni, &client->nid, &offloaded);
+	assert_int_equal(client->status, LX_NI_STATUS_UP);
 }
 
 /* A router has no credits for previous hops on other nets: their messages would wait for ever. */
@@ -491,7 +617,12 @@ int main(void)
 		ROUTE_TEST(lost_by_the_transport_is_a_drop),
 		ROUTE_TEST(missing_return_route_is_local),
 		ROUTE_TEST(asymmetric_route_is_dropped),
-		ROUTE_TEST(illegal_destinations_close),
+		ROUTE_TEST(illegal_types_and_lengths_close),
+		ROUTE_TEST(wrong_names_are_dropped),
+		ROUTE_TEST(no_process_is_nobodys_fault),
+		ROUTE_TEST(stranger_is_no_sign_of_life),
+		ROUTE_TEST(a_gateways_far_nid_is_not_asked_of_it),
+		ROUTE_TEST(nor_is_an_answer_to_one),
 		ROUTE_TEST(previous_hop_on_another_net_closes),
 		ROUTE_TEST(buffers_are_a_limit),
 		ROUTE_TEST(resizing_under_load),

@@ -504,7 +504,7 @@ static void nid_goes(void **state)
 		post(b, 5, NULL, 1, 0, dst, 16, LX_MD_OP_PUT, 1);
 		put(a, mem(a, src, 16, 2), true, B1, 5, 1);
 	}
-	assert_false(lx_list_empty(&pni_of(a, B2)->tx_queue));
+	assert_false(lx_queue_empty(&pni_of(a, B2)->tx_queue));
 	lx_peer_drop_nid(pni_of(a, B2));
 	assert_true(a->core->stats.resend_count > 0);
 	assert_own_nis_healthy();

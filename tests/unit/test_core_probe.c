@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Pings: source, answer, time-outs. */
 #include "discoverworld.h"
+#include "../../user/core/reach.h"
 
 static void ping_answers(void **state)
 {
@@ -112,12 +113,72 @@ static void ping_grows_its_buffer(void **state)
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 31);
 }
 
+static const char *why(const char *to)
+{
+	static char text[LX_REACH_TEXT];
+	struct lx_nid target = nid(to);
+
+	lx_reach_why(a->core, &target, NULL, text, sizeof(text));
+	return text;
+}
+
+/*
+ * A ping goes by any NID of a Multi-Rail node: one that fails says which. A discovery begins with
+ * the NID that was named, so the node's dead one does not delay it.
+ */
+static void healthy_nid_of_a_node_with_a_dead_one(void **state)
+{
+	assert_int_equal(lx_sim_ni_add(a, "10.1.0.1@tcp1", 8, 256), 0);
+	discover(a, "10.0.0.2@tcp", false);
+	lx_sim_mute(sim, "10.1.0.2@tcp1", true);
+	for (int i = 0; i < 4; i++) /* whoever's turn it is */
+		assert_int_equal(discover(a, "10.0.0.2@tcp", true).status, 0);
+	for (int i = 0; i < 4; i++) {
+		if (ping(a, "10.0.0.2@tcp", 1000).status != -ETIMEDOUT)
+			continue;
+		assert_string_equal(why("10.0.0.2@tcp"),
+				    "it went by another NID of that node, 10.1.0.2@tcp1; with a "
+				    "source on tcp a ping goes by 10.0.0.2@tcp");
+		assert_string_equal(why("10.1.0.2@tcp1"), "it is a direct neighbour");
+		return;
+	}
+	fail_msg("no ping went by the dead NID");
+}
+
+static void refuse(void)
+{
+	struct lx_nid other = nid("10.0.0.3@tcp");
+
+	lx_lnd_peer_lost(&ni_of(a, "10.0.0.1@tcp")->ni, &other, LX_DOWN_LOST, -ECONNREFUSED);
+}
+
+/* Until a transport dials again, requests end with the error of its last attempt, whoever asks. */
+static void the_same_error_for_all(void **state)
+{
+	static unsigned char buf[10];
+
+	lx_sim_dead(sim, "10.0.0.3@tcp", true);
+	assert_int_equal(ping(a, "10.0.0.3@tcp", 300).status, -EHOSTUNREACH);
+	refuse();
+	assert_int_equal(ping(a, "10.0.0.3@tcp", 300).status, -ECONNREFUSED);
+	refuse();
+	assert_int_equal(discover(a, "10.0.0.3@tcp", true).status, -ECONNREFUSED);
+	log_clear();
+	refuse();
+	tune(a, "lnet_peer_discovery_disabled", "1");
+	assert_int_equal(put(a, mem(a, buf, 10, 1), false, "10.0.0.3@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ECONNREFUSED);
+	log_clear();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(ping_answers),	  T(ping_goes_from_its_source),
 		T(ping_ends_in_time),	  T(ping_waits_for_the_reason),
 		T(ping_ends_in_its_time), T(ping_grows_its_buffer),
+		T(healthy_nid_of_a_node_with_a_dead_one), T(the_same_error_for_all),
 	};
 
 	rnd_init();

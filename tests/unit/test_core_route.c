@@ -344,6 +344,27 @@ static void new_route_is_checked_at_once(void **state)
 	assert_int_equal(live_routes(a), 2);
 }
 
+/* All start at once, and the gateway last; another that is up makes it wait for its turn. */
+static void cold_site(void **state)
+{
+	struct lx_sim_node *b = NODE(sim, "10.0.0.2@tcp1");
+
+	tune(b, "alive_router_check_interval", "600");
+	lx_sim_dead(sim, "10.0.0.11@tcp1", true);
+	add_route(b, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 20 * SEC);
+	assert_int_equal(live_routes(b), 0);
+	lx_sim_dead(sim, "10.0.0.11@tcp1", false);
+	lx_sim_run(sim, 30 * SEC);
+	assert_int_equal(live_routes(b), 1);
+	lx_sim_dead(sim, "10.0.0.12@tcp1", true);
+	add_route(b, "tcp2", "10.0.0.12@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 20 * SEC);
+	lx_sim_dead(sim, "10.0.0.12@tcp1", false);
+	lx_sim_run(sim, 100 * SEC);
+	assert_int_equal(live_routes(b), 1);
+}
+
 /* Without discovery, and with one check for each gateway only. */
 static void new_route_is_checked_once(void **state)
 {
@@ -547,8 +568,8 @@ static bool r1_is_up(void)
 
 static void nobody_pings(void)
 {
-	tune(a, "alive_router_check_interval", "1000");
-	tune(s, "alive_router_check_interval", "1000");
+	tune(a, "alive_router_check_interval", "0");
+	tune(s, "alive_router_check_interval", "0");
 	lx_sim_run(sim, 3 * SEC); /* the last pings */
 }
 
@@ -701,7 +722,6 @@ static void switched_off_router_is_left_out(void **state)
 {
 	assert_int_equal(lx_monitor_route(r1->core, false, false), 0);
 	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
-	assert_int_equal(lx_monitor_route(r1->core, true, false), -EBUSY);
 	lx_sim_run(sim, SEC);
 	assert_int_equal(live_routes(a), 1); /* thanks to the push */
 	assert_string_equal(why_down(a, "10.0.0.11@tcp1"),
@@ -718,6 +738,51 @@ static void switched_off_router_is_left_out(void **state)
 	lx_sim_run(sim, 5 * SEC);
 	assert_int_equal(r1->core->routing, LX_ROUTING_ON);
 	assert_int_equal(live_routes(a), 2);
+}
+
+/* It forwards still, and its neighbours have just heard from it: there is nothing to wait for. */
+static void starting_ends_the_stop(void **state)
+{
+	assert_int_equal(lx_monitor_route(r1->core, false, false), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(live_routes(a), 1);
+	assert_int_equal(lx_monitor_route(r1->core, true, false), 0);
+	assert_int_equal(r1->core->routing, LX_ROUTING_ON);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(live_routes(a), 2);
+	lx_sim_run(sim, 400 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_ON);
+	assert_int_equal(live_routes(a), 2);
+	assert_true(exchange(100));
+}
+
+/* An export of a node that was made from an export is the same. */
+static void order_of_routes_is_constant(void **state)
+{
+	struct lx_conf_route conf = { .net = LX_NET(LX_NET_TCP, 9),
+				      .hop = LX_UNSET,
+				      .priority = LX_UNSET,
+				      .health_sensitivity = LX_UNSET };
+	struct lx_route_info *list;
+	unsigned int found = 0;
+	char text[40];
+	size_t n;
+
+	for (int i = 9; i-- > 1;) {
+		snprintf(text, sizeof(text), "10.0.0.3%d@tcp1", i);
+		conf.gateway = nid(text);
+		assert_int_equal(lx_route_new(a->core, &conf), 0);
+	}
+	assert_int_equal(lx_route_describe_all(a->core, &list, &n), 0);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "10.0.0.3%u@tcp1", found + 1);
+		if (list[i].net == conf.net) {
+			assert_string_equal(lx_nid_str(&list[i].gateway), text);
+			found++;
+		}
+	}
+	assert_int_equal(found, 8);
+	free(list);
 }
 
 static int why_error;
@@ -752,7 +817,8 @@ static void no_route_to_host_has_four_meanings(void **state)
 	/* No route at all. */
 	assert_int_equal(ping("10.9.0.1@tcp9"), -EHOSTUNREACH);
 	assert_string_equal(why("10.9.0.1@tcp9", NULL),
-			    "no route to tcp9 is configured; see \"lnetx route add\"");
+			    "no route to tcp9 is configured; \"lnetx route add\" or "
+			    "lx_route_add() adds one");
 	assert_int_equal(why_error, 0);
 	/* A dead neighbour. */
 	lx_sim_dead(sim, "10.0.0.77@tcp1", true);
@@ -779,12 +845,13 @@ static void no_route_to_host_has_four_meanings(void **state)
 			    "the source, 10.5.0.9@tcp5, is not one of our NIDs");
 	/* Routes with dead gateways, each with its state. */
 	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), " or "));
-	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), ", which is up: check beyond it"));
+	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL),
+			       ", which was up when last asked: check beyond it"));
 	lx_sim_dead(sim, "10.0.0.11@tcp1", true);
 	lx_sim_dead(sim, "10.1.0.11@tcp2", true);
 	lx_sim_run(sim, 5 * SEC);
 	assert_string_equal(why("10.1.0.1@tcp2", NULL),
-			    "the route is via 10.0.0.12@tcp1, which is up: "
+			    "the route is via 10.0.0.12@tcp1, which was up when last asked: "
 			    "check beyond it, and the route back");
 	lx_sim_dead(sim, "10.0.0.12@tcp1", true);
 	lx_sim_dead(sim, "10.1.0.12@tcp2", true);
@@ -838,6 +905,7 @@ int main(void)
 		ROUTE_TEST(route_follows_its_nid),
 		ROUTE_TEST(route_follows_a_nid_given_up),
 		ROUTE_TEST(new_route_is_checked_at_once),
+		ROUTE_TEST(cold_site),
 		ROUTE_TEST(new_route_is_checked_once),
 		ROUTE_TEST(gateway_keeps_its_nids),
 		ROUTE_TEST(gateway_is_forgotten),
@@ -854,6 +922,8 @@ int main(void)
 		ROUTE_TEST(removed_peer_shares_nothing),
 		ROUTE_TEST(gateway_heard_without_the_core),
 		ROUTE_TEST(switched_off_router_is_left_out),
+		ROUTE_TEST(starting_ends_the_stop),
+		ROUTE_TEST(order_of_routes_is_constant),
 		ROUTE_TEST(far_side_of_a_gateway),
 		ROUTE_TEST(no_route_to_host_has_four_meanings),
 	};

@@ -213,8 +213,8 @@ static void test_none(void **state)
 	assert_int_equal(lx_ctl_new("nosuch", &other), 0);
 	assert_int_equal(lx_ctl_do(other, LX_CTL_DEL, LX_CTL_STATS, NULL), -ENOENT);
 	assert_int_equal(lx_ctl_why(other)->origin, LX_CTL_FROM_CONNECTION);
-	assert_non_null(strstr(lx_ctl_why(other)->text, "no lnetxd runs for instance nosuch"));
-	assert_non_null(strstr(lx_ctl_why(other)->text, "Running: test"));
+	assert_non_null(strstr(lx_ctl_why(other)->text, "no lnetxd runs as instance nosuch"));
+	assert_non_null(strstr(lx_ctl_why(other)->text, "of one that runs: test"));
 	lx_ctl_free(other);
 }
 

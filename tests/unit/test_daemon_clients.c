@@ -125,6 +125,69 @@ static void test_garbage(void **state)
 	prints("lnetx net", "0@lo");
 }
 
+static int count_fds(void)
+{
+	char path[64];
+	int n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)lnetxd.pid);
+	for (int i = 0; i < 500; i++) {
+		char one[96], to[8];
+
+		snprintf(one, sizeof(one), "%s/%d", path, i);
+		n += readlink(one, to, sizeof(to)) > 0;
+	}
+	return n;
+}
+
+/* Sends a request with two descriptors of a pipe. Returns the answer's error. */
+static int ask_with_pipe(int fd, uint8_t command, uint16_t flags)
+{
+	_Alignas(8) char buf[LX_CTL_PACKET];
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .header = { .cmsg_level = SOL_SOCKET,
+				  .cmsg_type = SCM_RIGHTS,
+				  .cmsg_len = CMSG_LEN(2 * sizeof(int)) } };
+	struct nlmsghdr *nlh = request(buf, command, flags, LX_CTL_VERSION);
+	struct iovec iov = { buf, nlh->nlmsg_len };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	const struct nlmsghdr *end = (const void *)buf;
+	int pipes[2], left;
+
+	assert_int_equal(pipe(pipes), 0);
+	memcpy(CMSG_DATA(&control.header), pipes, sizeof(pipes));
+	assert_int_equal(sendmsg(fd, &msg, 0), nlh->nlmsg_len);
+	left = recv(fd, buf, sizeof(buf), 0);
+	while (end->nlmsg_type != NLMSG_DONE && end->nlmsg_type != NLMSG_ERROR)
+		end = mnl_nlmsg_next(end, &left);
+	close(pipes[0]);
+	close(pipes[1]);
+	return *(const int *)mnl_nlmsg_get_payload(end);
+}
+
+/* Descriptors that come with requests are closed, and none but text in memory is read. */
+static void test_descriptors(void **state)
+{
+	int fd, before;
+
+	start(NULL);
+	fd = connect_raw();
+	assert_int_equal(ask_with_pipe(fd, LX_CTL_CMD_STATUS, NLM_F_DUMP), 0);
+	before = count_fds();
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(ask_with_pipe(fd, LX_CTL_CMD_STATUS, NLM_F_DUMP), 0);
+		assert_int_equal(ask_with_pipe(fd, LX_CTL_CMD_RELOAD, NLM_F_CREATE), -EINVAL);
+		assert_int_equal(ask_with_pipe(fd, LX_CTL_CMD_RELOAD, 0), -EINVAL);
+	}
+	assert_in_range(count_fds(), before - 2, before + 1);
+	close(fd);
+}
+
 static char *many_peers(int n)
 {
 	char *state = malloc(n * 2000 + 100);
@@ -355,7 +418,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_bad_requests),    TEST(test_garbage),		 TEST(test_slow_reader),
 		TEST(test_long_list),	    TEST(test_too_many_clients), TEST(test_strangers),
-		TEST(test_few_descriptors), TEST(test_leavers),		 TEST(test_slow_monitor),
+		TEST(test_descriptors),	    TEST(test_few_descriptors), TEST(test_leavers),		 TEST(test_slow_monitor),
 	};
 	int failed;
 

@@ -127,7 +127,7 @@ static void changes(struct lx_facts *read, struct lx_facts *before)
 	struct lx_facts after = facts();
 
 	lines[0] = '\0';
-	lx_facts_log_changes(read, before, &after);
+	lx_facts_log_changes("reload", read, before, &after);
 	if (read != before)
 		lx_facts_clear(read);
 	lx_facts_clear(before);

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "../../tools/cli/lnetx.h"
+#include "../../tools/cli/json.h"
 #include "../../tools/cli/requests.h"
+#include "../../tools/host/findings.h"
 #include "../../tools/host/rxqueue.h"
 #include "../../user/daemon/clocks.h"
 #include "cliworld.h"
@@ -27,6 +29,7 @@ int __wrap_adjtimex(struct timex *tx)
 
 /* That the clock of lnetxd's machine was set since it started. */
 static int64_t jump_s;
+static const char *refused; /* whom lnetxd has refused, as JSON */
 
 int __real_lx_request_first(struct lx_session *s, unsigned int object, const struct lx_args *a,
 			    unsigned int level, json_t **ret_row);
@@ -40,28 +43,39 @@ int __wrap_lx_request_first(struct lx_session *s, unsigned int object, const str
 
 	if (!err && object == LX_CTL_DAEMON && jump_s)
 		json_object_set_new(*ret_row, "clock_jump_s", json_integer(jump_s));
+	if (!err && object == LX_CTL_DAEMON && refused)
+		json_object_set_new(*ret_row, "refused", json_loads(refused, 0, NULL));
 	return err;
 }
 
-/* The output of "lnetx doctor"; freed by the caller. */
-static char *doctor(void)
+/* The output of "lnetx doctor", or with @word; freed by the caller. */
+static char *doctor_as(char *word, int *ret_status)
 {
 	char path[200];
+	int status;
 	pid_t pid;
 
 	snprintf(path, sizeof(path), "%s", proc_file("doctor", ""));
 	pid = fork();
 	if (!pid) {
-		char *argv[] = { "lnetx", "doctor", NULL };
+		char *argv[] = { "lnetx", "doctor", word, NULL };
 
 		if (!freopen(path, "w", stdout))
 			_exit(126);
-		lx_lnetx_main(2, argv);
+		status = lx_lnetx_main(word ? 3 : 2, argv);
 		fflush(stdout);
-		_exit(0);
+		_exit(status);
 	}
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	*ret_status = WEXITSTATUS(status);
 	return proc_read(path);
+}
+
+static char *doctor(void)
+{
+	int status;
+
+	return doctor_as(NULL, &status);
 }
 
 /* True if the doctor complains about a clock in this state. */
@@ -152,12 +166,162 @@ static void test_cpu_mask(void **state)
 	assert_int_equal(strlen(lx_rxqueue_mask(8192, buf, 16)), 15);
 }
 
+/* A server behind a gateway costs its health, too. */
+static void test_gateway(void **state)
+{
+	char *text;
+
+	machine_state = TIME_OK;
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 192.0.2.1@tcp1\n    status: up\n"
+	      "route:\n- net: tcp2\n  gateway: 192.0.2.2@tcp1\n  state: up\n"
+	      "peer:\n- primary nid: 192.0.2.2@tcp1\n  peer ni:\n  - nid: 192.0.2.2@tcp1\n"
+	      "- primary nid: 192.0.2.3@tcp1\n  peer ni:\n  - nid: 192.0.2.3@tcp1\n");
+	ok("lnetx peer set nid 192.0.2.2@tcp1 health 999");
+	ok("lnetx peer set nid 192.0.2.3@tcp1 health 999");
+	text = doctor();
+	assert_null(strstr(text, "192.0.2.2@tcp1"));
+	assert_non_null(strstr(text, "advice   192.0.2.3@tcp1: "));
+	free(text);
+	ok("lnetx peer set nid 192.0.2.2@tcp1 health 500");
+	text = doctor();
+	assert_non_null(strstr(text, "advice   192.0.2.2@tcp1: "));
+	free(text);
+}
+
+/* By kind, in the last ten minutes. */
+static void test_refused(void **state)
+{
+	char *text;
+
+	machine = (struct timex){ 0 };
+	machine_state = TIME_OK;
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 192.0.2.1@tcp1\n    status: up\n");
+	refused = "[{\"address\": \"192.0.2.7\", \"kind\": \"nid\", \"reason\": \"wrong net "
+		  "there\", \"since\": \"noon\", \"age_s\": 600}, {\"address\": \"192.0.2.8\", "
+		  "\"kind\": \"peer\", \"reason\": \"HELLO\", \"age_s\": 1}, {\"address\": "
+		  "\"192.0.2.9\", \"kind\": \"nid\", \"reason\": \"old\", \"age_s\": 601}]";
+	text = doctor();
+	refused = NULL;
+	assert_string_equal(text,
+			    "advice   192.0.2.7: wrong net there (since noon)\n         next: "
+			    "there: the NID in its mount or routes; or here: lnetx net add\n"
+			    "advice   192.0.2.8: HELLO\n         next: there: its NID and its "
+			    "LNet's address; no NAT between\nhealthy\n");
+	free(text);
+}
+
+static void nagios(int status, const char *line)
+{
+	int is;
+	char *text = doctor_as("nagios", &is);
+
+	/* Of what is not known, only the begin. */
+	if (status == 3)
+		assert_memory_equal(text, line, strlen(line));
+	else
+		assert_string_equal(text, line);
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	assert_int_equal(is, status);
+	free(text);
+}
+
+static void test_nagios(void **state)
+{
+	machine = (struct timex){ 0 };
+	machine_state = TIME_OK;
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 192.0.2.1@tcp1\n    status: up\n");
+	nagios(0, "LNETX OK - healthy | problems=0 advice=0\n");
+	machine_state = TIME_ERROR;
+	nagios(1,
+	       "LNETX WARNING - clock: nothing keeps this machine's clock right: times in logs of "
+	       "two nodes do not compare; next: chrony, or another client of NTP | problems=0 "
+	       "advice=1\n");
+	ok("lnetx fault add drop from * to * rate 1000");
+	nagios(2,
+	       "LNETX CRITICAL - lnetxd: fault injection drops or delays messages on purpose, by "
+	       "1 rule; next: lnetx fault show; lnetx fault del all (and 1 more: lnetx doctor) | "
+	       "problems=1 advice=1\n");
+	stop(state);
+	nagios(3, "LNETX UNKNOWN - no lnetxd runs as instance ");
+}
+
+static void says(const json_t *list, size_t i, const char *level, const char *about,
+		 const char *reason, const char *since)
+{
+	const json_t *one = json_array_get(list, i);
+
+	assert_string_equal(lx_json_text(one, "level"), level);
+	assert_string_equal(lx_json_text(one, "about"), about);
+	assert_string_equal(lx_json_text(one, "reason"), reason);
+	assert_string_equal(lx_json_text(one, "since"), since);
+}
+
+/* The worst first, causes before what they bring about, one for a node. */
+static void test_findings(void **state)
+{
+	struct lx_findings f = { json_array() };
+	const struct lx_finding
+		health = { .rank = LX_FINDING_EFFECT, .about = "b@tcp", .node = "b", .next = "1" },
+		route = { true, LX_FINDING_STATE, "b@tcp2", "b", "2", "noon", "its route is down" },
+		dead = { .rank = LX_FINDING_THERE, .about = "b@tcp", .node = "b", .next = "3" },
+		silent = { .rank = LX_FINDING_STATE,
+			   .about = "b@tcp3",
+			   .node = "b",
+			   .next = "4",
+			   .since = "night",
+			   .effect = "silent" },
+		drops = {
+			.problem = true, .rank = LX_FINDING_EFFECT, .about = "drops", .next = "5"
+		};
+	unsigned int n;
+	json_t *list;
+
+	lx_findings_add(&f, false, "clock", "6", "wrong");
+	lx_findings_put(&f, &drops, "%d lost", 7);
+	lx_findings_put(&f, &health, "is low");
+	assert_true(lx_findings_has(&f, "b"));
+	assert_false(lx_findings_has(&f, "b@tcp"));
+	list = lx_findings_sorted(&f, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(json_array_size(list), 3);
+	says(list, 0, "problem", "drops", "7 lost", "");
+	says(list, 1, "advice", "clock", "wrong", "");
+	says(list, 2, "advice", "b@tcp", "is low", "");
+	json_decref(list);
+
+	lx_findings_put(&f, &route, "the route is down: why");
+	lx_findings_put(&f, &silent, "silent: why");
+	lx_findings_put(&f, &silent, "silent: why");
+	list = lx_findings_sorted(&f, &n);
+	assert_int_equal(n, 2);
+	says(list, 0, "problem", "b@tcp2", "the route is down: why; silent", "noon");
+	json_decref(list);
+
+	/* The cause comes later, and has no time of its own. */
+	lx_findings_put(&f, &dead, "is off");
+	lx_findings_add(&f, true, "eth0", "7", "is down");
+	list = lx_findings_sorted(&f, &n);
+	assert_int_equal(n, 3);
+	assert_int_equal(json_array_size(list), 4);
+	says(list, 0, "problem", "eth0", "is down", "");
+	says(list, 1, "problem", "b@tcp", "is off; its route is down; silent", "noon");
+	assert_string_equal(lx_json_text(json_array_get(list, 1), "next"), "3");
+	says(list, 2, "problem", "drops", "7 lost", "");
+	says(list, 3, "advice", "clock", "wrong", "");
+	json_decref(list);
+	json_decref(f.list);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_clock),
 		TEST(test_clock_jump),
+		TEST(test_gateway),
+		TEST(test_nagios),
+		TEST(test_refused),
 		cmocka_unit_test(test_cpu_mask),
+		cmocka_unit_test(test_findings),
 	};
 	int failed;
 

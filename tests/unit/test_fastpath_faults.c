@@ -1,502 +1,116 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Bystanders of a failing next hop or sender, in virtual time: 6 senders, 2 next hops
- * with 2 lanes each. As in scaleworld.h, and the daemon's lane.c, store.c, lost.c and cut.c are
- * real, too. Modelled: a stored lane's socket, which repeats what is not acknowledged; socklnd at
- * the next hop, which closes all connections when one ends inside a message.
+ * Bystanders of a failing next hop or sender, in virtual time (faultsworld.h): how long they wait
+ * at most, and that they lose nothing.
  */
-#define STREAMS 6
-#define HOPS 2
-#define CONNS 2
-#define IN_FLIGHT 4
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include "faultsworld.h"
 
-#include "../../user/io/tcpinfo.h"
-#include "scalenet.h"
-
+/* Many senders to each next hop, and so behind each other. */
+#define MIDDLE                                                                                     \
+	(struct pattern)                                                                           \
+	{                                                                                          \
+		64 << 10, 1 << 20, 1, LINK / 1000                                                  \
+	}
+#define OTHERS (600 * MS) /* how long others wait at most: stored, and repeated twice */
 #define FAULTY 0 /* the sender, or the next hop, that fails */
 #define BEGIN (1000 * MS)
-#define RECONNECT (100 * MS)
 
-static int faulty_sender; /* -1: it is the next hop that fails */
-static __u64 worst_ns[HOPS]; /* of messages of the others, by next hop */
-static unsigned long n_delivered, n_lost_of_others, n_stores, n_cuts, n_elsewhere, n_bad;
-static struct lx_fp_conn slow_conn[HOPS];
-static struct lx_sock_conn slow_sock[HOPS];
-static int peer_end[LANES]; /* of a stored lane's socket */
-static __u64 repeat_ns[LANES], gone_ns[LANES];
-static struct lx_sock_peer *const sock_peer[HOPS] = { (void *)&hop[0], (void *)&hop[1] };
+/* How long the fault lasts. */
+static __u64 lasts_ns;
 
-int clock_gettime(clockid_t clock, struct timespec *ret_now)
+/* The next hop that fails, or behind whose messages others wait. */
+static int concerned;
+/* The worst of a test's runs: to this one, to the other. */
+static __u64 most_ns[2];
+
+static void judge(void)
 {
-	if (!fp) /* for the seed */
-		return syscall(SYS_clock_gettime, clock, ret_now);
-	*ret_now = (struct timespec){ now_ns / LX_S_NS, now_ns % LX_S_NS };
-	return 0;
-}
-
-static void note_age(int who, const struct message *m)
-{
-	if (who != faulty_sender && now_ns - m->begun_ns > worst_ns[m->hop] &&
-	    now_ns >= measured_from)
-		worst_ns[m->hop] = now_ns - m->begun_ns;
-}
-
-static void note_delay(int who, const struct message *m)
-{
-	n_delivered++;
-	note_age(who, m);
-}
-
-/* ---- stored lanes ------------------------------------------------------------------------ */
-
-/* The first bytes of each message tell which one it is. */
-static void fill(int who, const struct lx_fragment *p, __u64 from, uint8_t *bytes, __u32 n)
-{
-	memset(bytes, 0, n);
-	for (__u64 pos = from; pos < from + n;) {
-		unsigned int number = message_of(who, pos);
-		const struct message *m = message_at(who, number);
-		__u32 id[2] = { who, number };
-
-		for (; pos < m->start + sizeof(id) && pos < from + n; pos++)
-			bytes[pos - from] = ((uint8_t *)id)[pos - m->start];
-		pos = m->start + m->len;
-	}
-}
-
-/* As in bpf/store.h. */
-static void store_part(int who, const struct lx_fragment *p)
-{
-	struct lx_stream *s = &stream[who];
-	__u64 pos = lx_store_from(s);
-	uint8_t bytes[LX_STORED_MAX];
-
-	for (__u32 n; !lx_pos_before(pos, p->pos) && lx_pos_before(pos, p->end); pos += n) {
-		struct lx_stored stored = { .pos = p->target + (pos - p->pos), .lane = p->lane };
-
-		n = p->end - pos < sizeof(bytes) ? p->end - pos : sizeof(bytes);
-		stored.len = n;
-		fill(who, p, pos, bytes, n);
-		lx_fp_stored(&stored, bytes, fp);
-		s->stored = pos + n;
-	}
-	tell_sender(who);
-}
-
-/* The lane's socket sends what lnetxd has written into it, and what has not arrived again. */
-static void socket_sends(int l)
-{
-	struct lx_lane *t = &lane[l];
-	static uint8_t bytes[1 << 20];
-	ssize_t n;
-
-	if (t->state != LX_LANE_STORED)
-		return;
-	while ((n = recv(peer_end[l], bytes, sizeof(bytes), MSG_DONTWAIT)) > 0) {
-		hop_takes(l, t->store_sent, t->store_sent + n);
-		t->store_sent += n;
-		lx_lane_sent(t, t->store_sent);
-	}
-	if ((__u64)t->store_sent > t->una && now_ns > repeat_ns[l] + RTO) {
-		repeat_ns[l] = now_ns;
-		hop_takes(l, t->una, t->store_sent);
-	}
-}
-
-/* ---- connections end --------------------------------------------------------------------- */
-
-static struct lx_fp_conn *conn_of(struct lx_sock_conn *sock)
-{
-	if (sock->who >= 0)
-		return &stream_conn[sock->who];
-	for (int l = 0; l < LANES; l++) {
-		if (sock == &lane_sock[l])
-			return &lane_conn[l];
-	}
-	return &slow_conn[sock->hop];
-}
-
-/* Bytes that a next hop had not got are lost, unless they went elsewhere. */
-static void lane_ends(int l)
-{
-	struct receiver *r = &receiver[l];
-
-	for (; r->first != r->tail; r->first++) {
-		const struct placed *p = &r->placed[r->first % PLACED];
-		struct message *m = message_at(p->who, p->message);
-
-		if (m->elsewhere || sender[p->who].dead || p->who == faulty_sender)
-			continue;
-		n_lost_of_others++;
-		m->under_way = false;
-		at(now_ns, (struct event){ .kind = DONE, .who = p->who });
-	}
-	r->epoch++;
-	lane_conn[l].closing = true;
-	lx_fp_lane_closing(fp, &lane_conn[l]);
-	gone_ns[l] = now_ns;
-}
-
-void lx_sock_conn_close(struct lx_sock_conn *sock, int error, enum lx_hstatus hstatus)
-{
-	struct lx_fp_conn *conn = conn_of(sock);
-	int h = sock->hop;
-
-	if (conn->closing)
-		return;
-	if (sock->who >= 0) {
-		sender[sock->who].dead = true;
-		conn->closing = true;
-		stream[sock->who].flags |= LX_STREAM_NO_LANES;
-		lx_fp_grant_end(fp, &stream[sock->who]);
-		lx_fp_stream_leave(fp, conn);
-		fp->stream[sock->who].conn = NULL;
-		return;
-	}
-	n_cuts++;
-	lane_ends(conn->lane);
-	/* The next hop closes the others. */
-	for (int l = h * CONNS; l < (h + 1) * CONNS; l++) {
-		if (!lane_conn[l].closing)
-			lane_ends(l);
-	}
-	n_bad += hop[h].n_out != 0; /* these would be lost, too */
-}
-
-void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus,
-		       const char *reason)
-{
-	lx_sock_conn_close(conn, error, hstatus);
-}
-
-static bool is_referred(int l)
-{
-	for (int i = 0; i < STREAMS; i++) {
-		for (__u32 c = stream[i].head; fp->stream[i].conn && c != stream[i].tail; c++) {
-			if (lx_extent_at(&stream[i], c)->lane == l)
-				return true;
-		}
-	}
-	return false;
-}
-
-static void make_lane(int l)
-{
-	struct lx_fp_peer *peer = &fp_peer[l / CONNS];
-	int fds[2];
-
-	lane[l] = (struct lx_lane){ .word = (__u64)LX_LANE_OWNER << 32,
-				    .window_edge = RECEIVE_BUFFER,
-				    .state = LX_LANE_LIVE,
-				    .next_hop = l / CONNS,
-				    .version = LX_SOCK_V3,
-				    .mss = MSS };
-	receiver[l].next = receiver[l].n_early = 0;
-	lane_sock[l] = (struct lx_sock_conn){ .who = -1, .hop = l / CONNS };
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	if (peer_end[l])
-		close(peer_end[l]), close(lane_conn[l].facts.fd);
-	peer_end[l] = fds[1];
-	lane_conn[l] = (struct lx_fp_conn){
-		.fp = fp,
-		.conn = &lane_sock[l],
-		.stream = -1,
-		.lane = l,
-		.facts = { .fd = fds[0], .ctype = LX_CTYPE_BULK_OUT, .up_ns = now_ns }
-	};
-	fp->lane[l] = &lane_conn[l];
-	fp->run[l] = (struct lx_fp_run){ .una_ns = now_ns, .since_ns = now_ns };
-	peer->lane[peer->n_lanes++] = l;
-}
-
-static void lane_returns(int l)
-{
-	if (!lane_conn[l].closing || now_ns < gone_ns[l] + RECONNECT || is_referred(l))
-		return;
-	make_lane(l);
-}
-
-/*
- * ---- the daemon's half: what is not linked ----------------------------------------------------
- */
-
-void lx_fastpath_count_stored(struct lx_fastpath *f, unsigned int lanes, uint64_t bytes)
-{
-	n_stores += lanes;
-}
-
-int lx_fastpath_take(struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int max)
-{
-	return -1;
-}
-
-void lx_fastpath_give(struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int i)
-{
-}
-
-int lx_fastpath_flow_add(struct lx_fastpath *f, const struct lx_flow_key *key,
-			 enum lx_flow_kind kind, uint32_t index)
-{
-	return 0;
-}
-
-void lx_fastpath_flow_del(struct lx_fastpath *f, const struct lx_flow_key *key)
-{
-}
-
-/* The daemon gives a connection to the programs again. */
-int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned int l, bool on)
-{
-	struct lx_lane *t = &lane[l];
-
-	if (kind != LX_FLOW_LANE)
-		return 0;
-	assert_int_equal(receiver[l].first, receiver[l].tail);
-	receiver[l].epoch++;
-	receiver[l].next = receiver[l].n_early = 0;
-	t->una = t->sent = t->n_sack = t->run_first = 0;
-	t->window_edge = RECEIVE_BUFFER;
-	t->word = (__u64)LX_LANE_OWNER << 32;
-	t->state = LX_LANE_LIVE;
-	return 0;
-}
-
-unsigned int lx_sock_offload_store(void)
-{
-	return 256;
-}
-
-bool lx_sock_conn_is_idle(struct lx_sock_conn *sock)
-{
-	const struct lx_fp_conn *conn = conn_of(sock);
-	char byte;
-
-	if (conn == &slow_conn[sock->hop])
-		return !hop[sock->hop].n_out;
-	return conn->lane < 0 ||
-	       ((__u64)lane[conn->lane].store_sent <= lane[conn->lane].una &&
-		recv(peer_end[conn->lane], &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0);
-}
-
-int lx_sock_conn_error(const struct lx_sock_conn *conn)
-{
-	return -ETIMEDOUT;
-}
-
-uint64_t lx_sock_conn_tx_bytes(const struct lx_sock_conn *conn)
-{
-	return conn->hop >= 0 && conn == &slow_sock[conn->hop] ? hop[conn->hop].n_out : 0;
-}
-
-void lx_sock_conn_rx(const struct lx_sock_conn *conn, struct lx_sock_conn_rx *ret_rx)
-{
-	*ret_rx = (struct lx_sock_conn_rx){ 0 };
-}
-
-void lx_sock_conn_reserve(struct lx_sock_conn *conn, bool on)
-{
-}
-
-void lx_sock_conn_set_reset(struct lx_sock_conn *conn)
-{
-}
-
-void lx_sock_peer_facts(const struct lx_sock_peer *peer, struct lx_sock_peer_facts *ret_facts)
-{
-	*ret_facts = (struct lx_sock_peer_facts){ 0 };
-}
-
-static int hop_of(const struct lx_sock_peer *peer)
-{
-	return (const struct hop *)peer - hop;
-}
-
-void lx_sock_peer_hold(struct lx_sock_peer *peer, bool on)
-{
-	hop[hop_of(peer)].held = on;
-	hop_go(hop_of(peer));
-}
-
-int lx_sock_peer_send_bytes(struct lx_sock_peer *peer, unsigned int version, const void *bytes,
-			    size_t len)
-{
-	const __u32 *id = bytes;
-	struct message *m = message_at(id[0], id[1]);
-
-	assert_true(id[0] < STREAMS && m->len == len && m->under_way && !m->elsewhere);
-	assert_int_equal(m->hop, hop_of(peer));
-	m->elsewhere = true;
-	n_elsewhere++;
-	at(now_ns + MS, (struct event){ .kind = ELSEWHERE, .who = id[0], .message = id[1] });
-	return 0;
-}
-
-const char *lx_sock_conn_name(const struct lx_sock_conn *conn, char *buf, size_t size)
-{
-	return strcpy(buf, "?");
-}
-
-void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *peer, const struct lx_type_counts *counts,
-		 uint64_t payload, enum lx_hstatus hstatus)
-{
-}
-
-void lx_fp_count_conn(struct lx_fp *f, struct lx_fp_conn *conn)
-{
-}
-
-int lx_fp_conn_obtain_all(struct lx_fp *f, const struct lx_fp_neighbour *peer)
-{
-	return 0;
-}
-
-/* Its lanes, then its other connection. */
-struct lx_fp_conn *lx_fp_conn_next(const struct lx_fp_neighbour *peer,
-				   const struct lx_fp_conn *conn)
-{
-	int l = conn ? conn - lane_conn + 1 : (int)peer->index * CONNS;
-
-	if (conn == &slow_conn[peer->index])
-		return NULL;
-	for (; l < (int)(peer->index + 1) * CONNS; l++) {
-		if (!lane_conn[l].closing)
-			return &lane_conn[l];
-	}
-	return &slow_conn[peer->index];
-}
-
-void lx_fp_peer_lane_del(struct lx_fp_peer *peer, unsigned int index)
-{
-	for (unsigned int i = 0; i < peer->n_lanes; i++) {
-		if (peer->lane[i] == index)
-			peer->lane[i] = peer->lane[--peer->n_lanes];
-	}
-}
-
-void lx_fp_lane_withdraw(struct lx_fp *f, struct lx_fp_conn *conn, enum lx_lane_state state)
-{
-	lx_fp_peer_lane_del(&fp_peer[lane[conn->lane].next_hop], conn->lane);
-	lane[conn->lane].state = state;
-	conn->lane_state = LX_FP_LANE_WANTED;
-}
-
-void lx_fp_key_of(struct lx_fp_conn *conn, struct lx_flow_key *ret_key)
-{
-}
-
-uint8_t lx_fp_tos_of(const struct lx_fp_conn *conn)
-{
-	return 0;
-}
-
-uint16_t lx_fp_mss_of(const struct lx_fp_conn *conn)
-{
-	return MSS;
-}
-
-int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info)
-{
-	*ret_info = (struct lx_tcpinfo){ .window = RECEIVE_BUFFER };
-	return 0;
-}
-
-static void tick(void)
-{
-	for (unsigned int i = 0; i < STREAMS; i++) {
-		if (fp->stream[i].conn)
-			lx_fp_stream_tick(fp, i, now_ns);
-		if (now_ns / MS % (RTO / MS) == i)
-			sender_timer(i);
-	}
-	if (now_ns / MS % LX_TICK_MS == 0) {
-		fp->peers_ns = now_ns;
-		for (int h = 0; h < HOPS; h++)
-			lx_fp_peer_lanes(fp, &neighbour[h], now_ns);
-		lx_fp_lanes_tick(fp, now_ns);
-		lx_fp_holds_tick(fp, now_ns);
-	}
-	for (int l = 0; l < LANES; l++) {
-		socket_sends(l);
-		lane_returns(l);
-	}
-	at(now_ns + MS, (struct event){ .kind = TICK });
-}
-
-/* ---- a world ------------------------------------------------------------------------- */
-
-static int begin(void **state)
-{
-	memset(worst_ns, 0, sizeof(worst_ns));
-	memset(repeat_ns, 0, sizeof(repeat_ns));
-	n_delivered = n_lost_of_others = n_stores = n_cuts = n_elsewhere = n_bad = 0;
-	world_begin();
-	for (int h = 0; h < HOPS; h++) {
-		neighbour[h] = (struct lx_fp_neighbour){ .peer = sock_peer[h], .index = h };
-		fp->peer[h] = &neighbour[h];
-		slow_sock[h] = (struct lx_sock_conn){ .who = -1, .hop = h };
-		slow_conn[h] = (struct lx_fp_conn){ .fp = fp,
-						    .conn = &slow_sock[h],
-						    .stream = -1,
-						    .lane = -1,
-						    .facts.ctype = LX_CTYPE_CONTROL };
-	}
-	for (int l = 0; l < LANES; l++) {
-		make_lane(l);
-	}
-	return 0;
-}
-
-static int end(void **state)
-{
-	for (int l = 0; l < LANES; l++)
-		lx_fp_store_free(&fp->run[l]);
-	world_end();
-	return 0;
-}
-
-/* Half a second with everybody well; then something fails, for five. */
-static void run(struct pattern p, void (*fails)(void), void (*mended)(void))
-{
-	pattern = p;
-	measured_from = BEGIN / 2;
-	senders_begin();
-	run_until(BEGIN + rnd_below(20 * MS));
-	fails();
-	run_until(BEGIN + 6 * LX_S_NS);
-	if (mended)
-		mended();
-	run_until(BEGIN + 8 * LX_S_NS);
-	for (int i = 0; i < STREAMS; i++) {
+	for (int i = 0; i < SENDERS; i++) {
 		for (unsigned int k = sender[i].n_begun - IN_FLIGHT; k != sender[i].n_begun; k++) {
 			if (message_at(i, k)->under_way)
 				note_age(i, message_at(i, k));
 		}
 	}
-	printf("worst %.3f s to one next hop, %.3f s to the other; %lu messages, %lu of others "
-	       "lost, "
-	       "%lu lanes stored, %lu cut, %lu sent elsewhere\n",
-	       (double)worst_ns[0] / LX_S_NS, (double)worst_ns[1] / LX_S_NS, n_delivered,
-	       n_lost_of_others, n_stores, n_cuts, n_elsewhere);
+	most_ns[0] = lx_pos_max(most_ns[0], worst_ns[concerned]);
+	most_ns[1] = lx_pos_max(most_ns[1], worst_ns[1 - concerned]);
 	assert_int_equal(n_lost_of_others, 0);
 	assert_int_equal(n_bad, 0);
+	assert_int_equal(n_closed_senders, 0);
 }
 
-#define LARGE                                                                                      \
-	(struct pattern)                                                                           \
-	{                                                                                          \
-		1 << 20, 1 << 20, 0, LINK / 1000                                                   \
-	}
-#define SMALL                                                                                      \
-	(struct pattern)                                                                           \
-	{                                                                                          \
-		4 << 10, 64 << 10, 1, LINK / 1000                                                  \
-	}
+static int begin_test(void **state)
+{
+	memset(most_ns, 0, sizeof(most_ns));
+	return begin(state);
+}
 
-/* ---- faults ------------------------------------------------------------------------------- */
+static int end_test(void **state)
+{
+	printf("worst %.3f s to the next hop concerned, %.3f s to the other\n",
+	       (double)most_ns[0] / LX_S_NS, (double)most_ns[1] / LX_S_NS);
+	return end(state);
+}
+
+/* Whether others wait behind a message of this sender, of which some is still to come. */
+static bool is_in_front(int who)
+{
+	for (int l = 0; l < LANES; l++) {
+		const struct lx_stream *s = &stream[who];
+		const struct lx_extent *last = lx_extent_at(s, s->tail - 1);
+
+		if (lx_lane_first_stream(&lane[l]) != (__u32)who || !lx_lane_is_shared(&lane[l]) ||
+		    s->unframed || last->lane != l ||
+		    last->lane_start >= lx_lane_run(&lane[l], lane[l].run_first + 1)->start ||
+		    lx_stream_arrived(s) + PACKET >= s->parse_next)
+			continue;
+		concerned = l / CONNS;
+		return true;
+	}
+	return false;
+}
+
+/* Half a second with everybody well. */
+static void all_is_well(struct pattern p)
+{
+	pattern = p;
+	concerned = FAULTY;
+	measured_from = BEGIN / 2;
+	senders_begin();
+	/* Its messages take longer to come than to go on. */
+	if (faulty_sender >= 0)
+		sender[faulty_sender].link = LINK / 8;
+	run_until(BEGIN + rnd_below(20 * MS));
+}
+
+/* How many addresses have offended like that. */
+static unsigned int n_offenders(enum lx_stream_aside why)
+{
+	unsigned int n = 0;
+
+	for (int i = 0; i < LX_OFFENDERS; i++)
+		n += fp->offender[i].pause_ns && fp->offender[i].why == why;
+	return n;
+}
+
+static void until_in_front(int who)
+{
+	while (!is_in_front(who))
+		run_until(now_ns + MS / 10);
+}
+
+/* Then something fails, and is mended later. */
+static void run(struct pattern p, void (*fails)(void), void (*mended)(void))
+{
+	all_is_well(p);
+	if (faulty_sender >= 0)
+		until_in_front(faulty_sender);
+	fails();
+	run_until(now_ns + lasts_ns);
+	if (mended)
+		mended();
+	run_until(now_ns + 3 * LX_S_NS);
+	judge();
+}
 
 static void hop_falls_silent(void)
 {
@@ -520,28 +134,47 @@ static void hop_lies(void)
 	hop[FAULTY].lies = true;
 }
 
-static void sender_dies(void)
+/* What is on the wire is lost. */
+static void lose_sent(void)
+{
+	struct sender *t = &sender[FAULTY];
+
+	t->epoch++;
+	t->free_ns = now_ns;
+	t->sent = lx_stream_arrived(&stream[FAULTY]);
+}
+
+static void sender_vanishes(void)
 {
 	sender[FAULTY].dead = true;
 }
 
 static void sender_becomes_slow(void)
 {
-	sender[FAULTY].link = 500; /* 4 Mbit/s */
+	sender[FAULTY].link = 2; /* 2 KB/s */
+	sender[FAULTY].packet = MSS;
+	lose_sent();
 }
 
 static void sender_lies(void)
 {
-	sender[FAULTY].hole = sender[FAULTY].sent + 100000;
+	lose_sent();
+	sender[FAULTY].hole = sender[FAULTY].sent + 10000;
+	sender_send(FAULTY);
 }
+
+/* ---- a next hop fails -------------------------------------------------------------------- */
 
 /* Messages to the other next hop, of the same senders, do not wait. */
 static void a_next_hop(void (*fails)(void))
 {
 	faulty_sender = -1;
+	lasts_ns = 5 * LX_S_NS;
 	run(SMALL, fails, hop_returns);
 	assert_true(n_stores);
-	assert_true(worst_ns[1 - FAULTY] < 500 * MS);
+	assert_true(worst_ns[1 - concerned] < OTHERS);
+	assert_true(worst_ns[concerned] < lasts_ns + 2 * LX_S_NS);
+	assert_int_equal(n_fins + n_resets, 0);
 }
 
 static void silent_next_hop(void **state)
@@ -559,47 +192,301 @@ static void lying_next_hop(void **state)
 	a_next_hop(hop_lies);
 }
 
-/* Messages behind its own wait for a while, once; all others do not. At least one lane is cut. */
-static void a_sender(void **state, void (*fails)(void), __u64 most_ns)
+/* 2 Mbit/s for 20 s: nobody is closed, least of all those who have done all they can. */
+static void hop_becomes_thin(void)
 {
-	unsigned long cut = 0;
+	hop[FAULTY].link = 250;
+}
 
-	faulty_sender = FAULTY;
-	for (int i = 0; i < 2 || (!cut && i < 40); i++) {
-		run(LARGE, fails, NULL);
-		assert_true(worst_ns[FAULTY] < most_ns);
-		assert_true(worst_ns[1 - FAULTY] < 500 * MS);
-		cut += n_elsewhere;
-		end(state);
-		begin(state);
+static void thin_next_hop(void **state)
+{
+	faulty_sender = -1;
+	lasts_ns = 20 * LX_S_NS;
+	run(LARGE, hop_becomes_thin, hop_returns);
+	assert_true(worst_ns[1 - concerned] < OTHERS);
+	assert_int_equal(n_fins + n_resets, 0);
+}
+
+/* ---- a stall ends by itself ---------------------------------------------------------------- */
+
+static void sender_stalls(void)
+{
+	sender[FAULTY].stalls = true;
+	lose_sent();
+}
+
+static void sender_goes_on(void)
+{
+	sender[FAULTY].stalls = false;
+	sender_send(FAULTY);
+}
+
+/* Messages behind its own wait as long; nobody is closed, and nothing lost, not even of its own. */
+static void a_stall(int who, void (*fails)(void), void (*mended)(void), unsigned int most)
+{
+	static const unsigned int ms[] = { 1200, 2000, 3000 };
+
+	faulty_sender = who;
+	for (unsigned int i = 0; i < 4 * N_OF(ms); i++) {
+		lasts_ns = ms[i % N_OF(ms)] * MS;
+		run(i / N_OF(ms) % 2 ? LARGE : MIDDLE, fails, mended);
+		assert_true(worst_ns[concerned] < most * lasts_ns + 500 * MS);
+		assert_true(worst_ns[1 - concerned] < OTHERS);
+		assert_int_equal(n_fins + n_resets, 0);
+		end(NULL);
+		begin(NULL);
 	}
-	assert_true(cut);
 }
 
-static void dead_sender(void **state)
+static void stalled_sender(void **state)
 {
-	a_sender(state, sender_dies, 1250 * MS);
+	a_stall(FAULTY, sender_stalls, sender_goes_on, 1);
 }
 
-static void slow_sender(void **state)
+/* TCP has doubled its timeout meanwhile. */
+static void stalled_next_hop(void **state)
 {
-	a_sender(state, sender_becomes_slow, 2500 * MS);
+	a_stall(-1, hop_falls_silent, hop_returns, 2);
+}
+
+/* Once more after each stall: TCP must not have kept the round trip of the last one. */
+static void stalled_again(void **state)
+{
+	static const unsigned int ms[] = { 1200, 2000, 3000 };
+
+	faulty_sender = -1;
+	for (unsigned int i = 0; i < N_OF(ms); i++) {
+		all_is_well(MIDDLE);
+		for (int n = 0; n < 5; n++) {
+			memset(worst_ns, 0, sizeof(worst_ns));
+			measured_from = now_ns;
+			hop_falls_silent();
+			run_until(now_ns + ms[i] * MS);
+			hop_returns();
+			run_until(now_ns + 2 * ms[i] * MS);
+			judge();
+			assert_true(worst_ns[FAULTY] < 2 * ms[i] * MS + 500 * MS);
+		}
+		end(NULL);
+		begin(NULL);
+	}
+}
+
+/* ---- a message that will not be finished ---------------------------------------------------- */
+
+/* Once, messages behind its own wait until it is given up; then a lane ends, and nothing else. */
+static void a_sender(struct pattern p, void (*fails)(void), __u64 least_ns, __u64 most_ns,
+		     __u64 other_ns)
+{
+	faulty_sender = FAULTY;
+	lasts_ns = most_ns + LX_S_NS;
+	for (int i = 0; i < 4; i++) {
+		run(p, fails, NULL);
+		assert_in_range(worst_ns[concerned], least_ns, most_ns);
+		assert_true(worst_ns[1 - concerned] < other_ns);
+		assert_true(n_fins && n_elsewhere);
+		assert_int_equal(n_resets, 0);
+		assert_int_equal(n_offenders(LX_STREAM_ASIDE_UNSAFE),
+				 !(stream[FAULTY].flags & LX_STREAM_GATEWAY));
+		end(NULL);
+		begin(NULL);
+	}
+}
+
+static void vanished_sender(void **state)
+{
+	a_sender(MIDDLE, sender_vanishes, LX_SENDER_SILENT_NS, LX_SENDER_SILENT_NS + LX_S_NS,
+		 OTHERS);
 }
 
 static void lying_sender(void **state)
 {
-	a_sender(state, sender_lies, 2500 * MS);
+	a_sender(LARGE, sender_lies, LX_SENDER_SILENT_NS, LX_SENDER_SILENT_NS + LX_S_NS, OTHERS);
 }
+
+static void slow_sender(void **state)
+{
+	a_sender(MIDDLE, sender_becomes_slow, LX_SENDER_MAX_NS, LX_SENDER_MAX_NS + LX_S_NS, OTHERS);
+}
+
+/* Its connection ends: nobody has to wait for that to be found out. */
+static void sender_dies(void)
+{
+	sender_ends(FAULTY);
+}
+
+static void dead_sender(void **state)
+{
+	a_sender(MIDDLE, sender_dies, 0, LX_S_NS, OTHERS);
+}
+
+/* ---- behind another router ----------------------------------------------------------------- */
+
+static void sender_is_gateway(void)
+{
+	stream_conn[FAULTY].facts.nid =
+		(struct lx_nid){ .type = LX_NET_TCP, .addr = { 10, 9, 0, 9 } };
+	stream[FAULTY].flags |= LX_STREAM_GATEWAY;
+}
+
+/* Who trickles there is that router's to close; ours waits until it must have done so. */
+static void gateway_is_slow(void)
+{
+	sender_is_gateway();
+	sender_becomes_slow();
+}
+
+static void slow_behind_gateway(void **state)
+{
+	a_sender(LARGE, gateway_is_slow, LX_FORWARDED_NS, LX_FORWARDED_NS + LX_S_NS, OTHERS);
+}
+
+/* The router itself is gone: it answers no probe. */
+static void gateway_vanishes(void)
+{
+	sender_is_gateway();
+	sender_vanishes();
+}
+
+static void vanished_gateway(void **state)
+{
+	a_sender(LARGE, gateway_vanishes, LX_SENDER_SILENT_NS, LX_SENDER_SILENT_NS + 2 * LX_S_NS,
+		 OTHERS);
+}
+
+/* ---- several at once ----------------------------------------------------------------------- */
+
+/* The next hop has answers for us that take a second: what it has sent of them is not lost. */
+static void sender_of_busy_dies(void)
+{
+	replies[concerned] = LX_S_NS / MS * LINK;
+	sender_ends(FAULTY);
+}
+
+static void dead_sender_to_busy(void **state)
+{
+	a_sender(MIDDLE, sender_of_busy_dies, 0, 2 * LX_S_NS, LX_S_NS);
+}
+
+/* Others die inside messages meanwhile, to the same next hop. */
+static void sender_comes(int who)
+{
+	make_sender(who);
+	sender[who].hop = concerned;
+	sender[who].link = LINK / 8;
+	sender[who].large = true;
+	stream[who].key.remote[14] = 1;
+	sender_send(who);
+}
+
+/* Two on two lanes, soon after each other: what is behind either is not lost. */
+static void two_deaths(void **state)
+{
+	__u64 ns;
+
+	faulty_sender = FAULTY;
+	for (int i = 0; i < 6; i++) {
+		all_is_well(LARGE);
+		sender_comes(SENDERS);
+		until_in_front(FAULTY);
+		sender_ends(FAULTY);
+		ns = now_ns + (100 + rnd_below(600)) * MS;
+		do
+			run_until(now_ns + MS / 10);
+		while (now_ns < ns || (now_ns < ns + LX_S_NS && !is_in_front(SENDERS)));
+		sender_ends(SENDERS);
+		run_until(now_ns + 2 * LX_S_NS);
+		judge();
+		assert_true(worst_ns[FAULTY] < 2 * LX_S_NS);
+		assert_int_equal(n_resets, 0);
+		end(NULL);
+		begin(NULL);
+	}
+}
+
+/* One trickles on another lane meanwhile: he is given up, too, and nobody else waits for him. */
+static void death_beside_trickle(void **state)
+{
+	faulty_sender = FAULTY;
+	for (int i = 0; i < 4; i++) {
+		all_is_well(MIDDLE);
+		until_in_front(FAULTY);
+		sender_becomes_slow();
+		run_until(now_ns + rnd_below(LX_S_NS));
+		sender_comes(SENDERS);
+		run_until(now_ns + 200 * MS);
+		sender_ends(SENDERS);
+		run_until(now_ns + 16 * LX_S_NS);
+		judge();
+		assert_true(worst_ns[concerned] < LX_SENDER_MAX_NS + LX_S_NS);
+		assert_true(gap_ns[concerned] < 1500 * MS);
+		assert_int_equal(n_resets, 0);
+		end(NULL);
+		begin(NULL);
+	}
+}
+
+/* Each @every_ns, one comes, and dies @every_ns later. */
+static void they_keep_dying(__u64 every_ns, bool busy)
+{
+	int next = SENDERS;
+
+	pattern = busy ? LARGE : SMALL;
+	faulty_sender = -1;
+	concerned = FAULTY;
+	measured_from = BEGIN / 2;
+	senders_begin();
+	for (int i = 0; !busy && i < SENDERS; i++)
+		sender[i].link = LINK / 100;
+	for (sender_comes(next); next < STREAMS - 1; next++) {
+		run_until(now_ns + every_ns / 2);
+		sender_comes(next + 1);
+		run_until(now_ns + every_ns / 2);
+		sender_ends(next);
+	}
+	run_until(now_ns + LX_S_NS);
+	judge();
+	printf("%lu FINs, %lu sent elsewhere, %.3f s without a message of others, %.2f Gbit/s\n",
+	       n_fins, n_elsewhere, (double)gap_ns[FAULTY] / LX_S_NS,
+	       n_bytes_of_others * 8.0 / (now_ns - measured_from));
+	assert_int_equal(n_resets, 0);
+}
+
+static void many_deaths(void **state)
+{
+	they_keep_dying(350 * MS, false);
+	assert_true(gap_ns[FAULTY] < 1500 * MS);
+	assert_true(worst_ns[FAULTY] < 1500 * MS);
+}
+
+static void many_deaths_busy(void **state)
+{
+	they_keep_dying(350 * MS, true);
+	/* At least half of what the links to both next hops carry. */
+	assert_true(n_bytes_of_others * MS / (now_ns - measured_from) > HOPS * LINK / 2);
+}
+
+static void seldom_deaths(void **state)
+{
+	they_keep_dying(5 * LX_S_NS, false);
+	assert_true(gap_ns[FAULTY] < 1500 * MS);
+}
+
+#define FAULTS_TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(silent_next_hop, begin, end),
-		cmocka_unit_test_setup_teardown(slow_next_hop, begin, end),
-		cmocka_unit_test_setup_teardown(lying_next_hop, begin, end),
-		cmocka_unit_test_setup_teardown(dead_sender, begin, end),
-		cmocka_unit_test_setup_teardown(slow_sender, begin, end),
-		cmocka_unit_test_setup_teardown(lying_sender, begin, end),
+		FAULTS_TEST(silent_next_hop),	  FAULTS_TEST(slow_next_hop),
+		FAULTS_TEST(lying_next_hop),	  FAULTS_TEST(thin_next_hop),
+		FAULTS_TEST(stalled_sender),	  FAULTS_TEST(stalled_next_hop),
+		FAULTS_TEST(stalled_again),	  FAULTS_TEST(vanished_sender),
+		FAULTS_TEST(lying_sender),	  FAULTS_TEST(slow_sender),
+		FAULTS_TEST(dead_sender),	  FAULTS_TEST(dead_sender_to_busy),
+		FAULTS_TEST(slow_behind_gateway), FAULTS_TEST(vanished_gateway),
+		FAULTS_TEST(two_deaths),	  FAULTS_TEST(death_beside_trickle),
+		FAULTS_TEST(many_deaths),	  FAULTS_TEST(many_deaths_busy),
+		FAULTS_TEST(seldom_deaths),
 	};
 
 	rnd_init();

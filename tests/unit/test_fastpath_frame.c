@@ -674,6 +674,44 @@ static void comes_late(void **state)
 	assert_int_equal(stream.reasons[LX_LANE0_LATE], 2 * LX_LATE_MESSAGES + 1);
 }
 
+/* ---- behind a hole ------------------------------------------------------------------------ */
+
+static int takes(char *bytes, __u64 from, __u64 to)
+{
+	struct lx_segment seg = { .pos = from, .end = to, .packet = bytes };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+
+	return lx_frame(&f);
+}
+
+/*
+ * A router may send what is behind a hole again, on another connection: nothing of that is framed,
+ * and TCP repeats it. What belongs to the message with the hole goes on.
+ */
+static void behind_a_hole(void **state)
+{
+	char bytes[4096] = { 0 };
+	__u32 first = message(bytes, 2000), second = message(bytes + first, 500);
+
+	for (int gateway = 0; gateway < 2; gateway++) {
+		world(LX_SOCK_V3);
+		stream.flags = gateway ? LX_STREAM_GATEWAY : 0;
+		assert_int_equal(takes(bytes, 0, 500), 0);
+		/* 500 to 1000 are lost. */
+		assert_int_equal(takes(bytes + 1000, 1000, 1500), 0);
+		assert_int_equal(takes(bytes + 1500, 1500, first + second), 0);
+		assert_int_equal(stream.lane_messages, gateway ? 1 : 2);
+		assert_int_equal(stream.high, gateway ? first : first + second);
+		assert_int_equal(takes(bytes + first, first, first + second), gateway ? -1 : 0);
+		assert_int_equal(takes(bytes + 500, 500, 1000), 0);
+		assert_int_equal(lx_stream_arrived(&stream), gateway ? first : first + second);
+		assert_int_equal(takes(bytes + first, first, first + second), 0);
+		assert_int_equal(stream.lane_messages, 2);
+		assert_int_equal(stream.parse_next, first + second);
+		assert_int_equal(stream.unframed, 0);
+	}
+}
+
 /* A hole in the middle: it has not arrived, whatever has behind it. */
 static void comes_with_hole(void **state)
 {
@@ -776,6 +814,7 @@ int main(void)
 		cmocka_unit_test(zc_acks_do_not),
 		cmocka_unit_test(close_does_not),
 		cmocka_unit_test(comes_late),
+		cmocka_unit_test(behind_a_hole),
 		cmocka_unit_test(comes_with_hole),
 		cmocka_unit_test(extents_reused),
 	};

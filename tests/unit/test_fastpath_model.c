@@ -907,8 +907,7 @@ static bool all_seen(void)
 
 static void random_worlds(void **state)
 {
-	const char *rounds = getenv("LNETX_ROUNDS");
-	int min = rounds ? atoi(rounds) : 12, n;
+	int min = rnd_rounds(12), n;
 
 	/* One run of twelve in twenty lacks what is rare, such as a grant that expires. */
 	for (n = 0; n < min || (n < 10 * min && !all_seen()); n++) {

@@ -107,7 +107,7 @@ static void test_networks(void **state)
 	refused(lx_modparam_networks, "tcp(eth0,eth0)", "twice");
 	refused(lx_modparam_networks, "tcp(eth0),tcp(eth0)", "twice");
 	refused(lx_modparam_networks, "tcp(eth0)[0", "CPU partitions");
-	refused(lx_modparam_networks, "tcp(eth0)[4000]", "CPU partitions");
+	nis_of(lx_modparam_networks, "tcp(eth0)[4000]", "tcp eth0");
 	refused(lx_modparam_networks, "tcp(averyverylongname)", "name of an interface");
 	refused(lx_modparam_networks, "gni(eth0)", "no transport");
 }

@@ -235,6 +235,16 @@ static void handle_with(lx_event_fn handler, struct lx_node *node, void *user)
 	assert_int_equal(lx_put(node, NULL, md, false, &to, 4, 9, 0, 0), 0);
 }
 
+static void version(void **state)
+{
+	unsigned int major, minor, patch;
+	char rest;
+
+	assert_int_equal(sscanf(lx_version(), "%u.%u.%u%c", &major, &minor, &patch, &rest), 3);
+	assert_int_equal(LX_VERSION_NUMBER, major << 16 | minor << 8 | patch);
+	assert_string_equal(lx_version(), LX_VERSION);
+}
+
 /* Only the log can say why nothing happens. */
 static void blocked_handler_is_told(void **state)
 {
@@ -567,6 +577,7 @@ int main(int argc, char **argv)
 		T(router_stops_and_comes_back),
 		T(watched_to_the_end),
 		T(state_is_told),
+		T(version),
 		T(blocked_handler_is_told),
 		T(free_in_handler_is_told),
 		T(stopped_twice_at_once),

@@ -343,6 +343,7 @@ static const struct {
 	{ "stale", LX_O2IB_REJ_STALE, { .dst_incarnation = 5 }, 0 },
 	{ "type", LX_O2IB_REJ_FATAL, { .type = LX_O2IB_CONNACK }, 0 },
 	{ "a NID of another net", LX_O2IB_REJ_FATAL, { .src_nid = 0x0005000909090909ULL }, 0 },
+	{ "our NID", LX_O2IB_REJ_FATAL, { .src_nid = B_NID }, 0 },
 	{ "0@lo", LX_O2IB_REJ_FATAL, { .src_nid = 0x0009000000000000ULL }, 0 },
 	{ "depth", LX_O2IB_REJ_DEPTH, { .params = { 9, 257, 4096 } }, 0 },
 	{ "depth of V1",

@@ -212,6 +212,48 @@ static void tunables_end_with_the_node(void **state)
 	assert_string_equal(tcp_tunable("sock_timeout"), "50");
 }
 
+static int add(const char *yaml, struct lx_conf_error *ret_err)
+{
+	struct lx_conf *conf;
+	int r;
+
+	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, ret_err), 0);
+	r = lx_node_apply(node, conf, 0, ret_err);
+	lx_conf_free(conf);
+	return r;
+}
+
+#define NI "net: [{net type: tcp, local NI(s): [{nid: 127.0.0.1@tcp, "
+#define ROUTE "route: [{net: tcp9, gateway: 127.0.0.9@tcp, "
+#define PEER "peer:\n- primary nid: 127.0.0.7@tcp\n  peer ni: [{nid: 127.0.0.8@tcp}"
+
+/* What is there already is no failure, unless it is there with other settings; nothing goes. */
+static void additions(void **state)
+{
+	static const char *const files[] = {
+		NI "lnd tunables: {conns_per_peer: 2}}]}]\n",
+		ROUTE "hop: 2}]\n" PEER "]\n",
+		PEER ", {nid: 127.0.0.6@tcp}]\n",
+		"peer:\n- primary nid: 127.0.0.7@tcp\n",
+	};
+	struct lx_conf_error err = { 0 };
+	struct lx_peer_info *peer;
+
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(add(files[i], &err), i ? 0 : -EEXIST);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(add(NI "}]}]\n" ROUTE "hop: 2}]\n", &err), 0);
+	assert_int_equal(lnd_setting("conns_per_peer"), 1);
+	assert_int_equal(add(ROUTE "hop: 3}]\n", &err), -EEXIST);
+	assert_string_equal(err.text, "route to tcp9 via 127.0.0.9@tcp: it is there with other "
+				      "settings; delete it first");
+	assert_int_equal(lx_peer_find(node, &(struct lx_nid){ .type = LX_NET_TCP, .addr = { 127, 0, 0, 7 } },
+				      &peer), 0);
+	assert_int_equal(peer->n_nis, 3);
+	free(peer);
+	assert_int_equal(n_ni_adds, 0);
+}
+
 #define PARTED                                                                                     \
 	"net:\n    - net type: tcp\n      local NI(s):\n        - nid: 127.0.0.1@tcp\n"             \
 	"    - net type: tcp1\n      local NI(s):\n        - nid: 192.0.2.9@tcp1\n"                \
@@ -260,7 +302,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(zero_is_a_setting), T(same_choice_is_no_change), T(default_that_fails_is_told),
-		T(values_that_conflict_are_refused), T(tunables_end_with_the_node),
+		T(values_that_conflict_are_refused), T(tunables_end_with_the_node), T(additions),
 		cmocka_unit_test(parted),
 	};
 

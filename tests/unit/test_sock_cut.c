@@ -22,9 +22,16 @@ static bool is_noted(void)
 	return fp()->run[0].store && lx_fp_store_lost(fp()->run[0].store)->n;
 }
 
+static bool has_fin(void)
+{
+	return fastpath->fins[0];
+}
+
 static bool messages_wait(void)
 {
-	return fp()->n_held;
+	const struct lx_fp_neighbour *peer = fp()->peer[fastpath->lane[0].next_hop];
+
+	return peer && peer->ending >= LX_FP_END_HOLD;
 }
 
 /* Takes what the server's socket has. Returns how much. */
@@ -133,6 +140,7 @@ static void test_behind(void **state)
 	assert_true(closed(to_server, 1000)); /* and none of it came there */
 	assert_int_equal(lost(), 0);
 	lx_env_lock(env);
+	assert_true(fastpath->fins[0] > 1); /* it did not answer, so it was reset */
 	assert_int_equal(fastpath->lane[0].sent, FIRST / 2);
 	assert_non_null(strstr(
 		logged, "next_hop=10.2.0.2@tcp1 lane=0 messages=1 reason=\"they are behind"));
@@ -236,6 +244,38 @@ static void test_held(void **state)
 	free(msg.payload);
 }
 
+/* The other connections of a node that ended one inside a message stay. */
+static void test_sender_keeps_others(void **state)
+{
+	int other;
+
+	two_messages(false);
+	fake_clock_run();
+	other = dialled(CLIENT_IP, &client, LX_CTYPE_CONTROL, false);
+	fake_clock_stop();
+	first_leaves();
+	assert_false(closed(other, 100));
+}
+
+/* So do those of a next hop that ends only the one that got half a message, as ours do. */
+static void test_next_hop_keeps_others(void **state)
+{
+	struct raw_msg msg;
+
+	two_messages(false);
+	first_leaves();
+	second_repeats(0, SECOND);
+	assert_true(second_comes(control, 0));
+	assert_true(eventually(has_fin, 2000));
+	shutdown(to_server, SHUT_RDWR);
+	assert_false(closed(control, 100));
+	fake_clock_run();
+	send_puts(second, 1, 100);
+	assert_true(raw_read_msg(control, V, &msg));
+	assert_int_equal(msg.hdr.payload_length, 100);
+	free(msg.payload);
+}
+
 /* The server keeps sending: it is not waited for for long. */
 static void test_not_quiet(void **state)
 {
@@ -257,14 +297,14 @@ static void test_not_quiet(void **state)
 	lx_env_unlock(env);
 	since = lx_sock_now();
 	while (!raw_closed(to_server, 0)) {
-		assert_true(lx_sock_now() < since + 2 * LX_SOCK_SECOND); /* 400 ms, and some */
+		assert_true(lx_sock_now() < since + LX_HOLD_NS + LX_SOCK_SECOND);
 		raw_put(control, V, false, &msg);
 		/* However long that takes: the clock stands still. */
 		assert_true(fake_wait_count(out, &out->n_received, ++received, 20000));
 		fake_clock_go(20);
 		usleep(1000);
 	}
-	assert_true(lx_sock_now() > since + LX_SOCK_SECOND / 5);
+	assert_true(lx_sock_now() > since + LX_HOLD_NS - LX_SOCK_SECOND);
 }
 
 int main(void)
@@ -277,6 +317,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_says_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_front, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_held, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sender_keeps_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_next_hop_keeps_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_quiet, setup, teardown),
 	};
 

@@ -75,6 +75,25 @@ static void test_active(void **state)
 	close(listener);
 }
 
+/* The first message names another pid than the answer to our HELLO: it is the same node. */
+static void test_another_pid(void **state)
+{
+	int listener = raw_listen(LOW_IP, PORT), fd;
+	struct lx_id id = { low, 1000 };
+	struct fake_msg *out = fake_put(node, &id, 10);
+	struct raw_msg got;
+
+	accept_attempt(listener, LX_CTYPE_CONTROL, LX_SOCK_V3, &fd);
+	assert_true(raw_read_msg(fd, LX_SOCK_V3, &got));
+	assert_int_equal(got.hdr.payload_length, 10);
+	free(got.payload);
+	assert_int_equal(fake_wait(out, NULL), 0);
+	assert_int_equal(node->n_lost, 0);
+	assert_int_equal(warnings(), 0);
+	close(fd);
+	close(listener);
+}
+
 static void test_conns_per_peer(void **state)
 {
 	static const uint32_t types[] = { LX_CTYPE_CONTROL, LX_CTYPE_BULK_IN, LX_CTYPE_BULK_OUT,
@@ -320,7 +339,7 @@ static void test_bad_answers(void **state)
 	bad.src_nid = high;
 	failed_answer(&bad, NULL, 0, "wrong peer");
 	bad = answer;
-	bad.src_pid = 1;
+	bad.src_pid = LX_PID_USERFLAG | 1; /* a process, which we did not dial */
 	failed_answer(&bad, NULL, 0, "wrong peer");
 	bad = answer;
 	bad.ctype = LX_CTYPE_BULK_IN;
@@ -474,6 +493,34 @@ static void test_race_low(void **state)
 	close(listener);
 }
 
+/* Our SYN is dropped, as there is no room in the low peer's backlog: its own attempt is taken. */
+static void test_race_unanswered(void **state)
+{
+	int listener = raw_listen(LOW_IP, PORT), in_the_way, fd;
+	struct lx_hello mine = raw_hello_of(LX_SOCK_V3, &low, &ours, LX_CTYPE_CONTROL), answer;
+	struct fake_msg *out;
+	struct raw_msg got;
+
+	assert_int_equal(listen(listener, 0), 0);
+	in_the_way = raw_dial(HIGH_IP, false, LOW_IP, PORT);
+	fake_clock_stop();
+	out = fake_put(node, &id_low, 100);
+	fd = dial(LOW_IP);
+	assert_true(raw_handshake(fd, &mine, &answer));
+	assert_int_equal(answer.ctype, LX_CTYPE_NONE);
+	close(fd);
+	fake_clock_go(1000);
+	fd = dial(LOW_IP);
+	assert_true(raw_handshake(fd, &mine, &answer));
+	assert_int_equal(answer.ctype, LX_CTYPE_CONTROL);
+	assert_true(raw_read_msg(fd, LX_SOCK_V3, &got));
+	free(got.payload);
+	assert_int_equal(fake_wait(out, NULL), 0);
+	close(fd);
+	close(in_the_way);
+	close(listener);
+}
+
 /* The high peer's connection survives; ours is answered with NONE. */
 static void test_race_high(void **state)
 {
@@ -559,6 +606,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_active),
+		TEST(test_another_pid),
 		TEST(test_conns_per_peer),
 		TEST(test_settle),
 		TEST(test_downgrade),
@@ -573,6 +621,7 @@ int main(void)
 		TEST(test_hung_up),
 		TEST(test_dead_answer),
 		TEST(test_race_low),
+		TEST(test_race_unanswered),
 		TEST(test_race_high),
 		TEST(test_peer_rebooted_under_us),
 		TEST(test_shutdown_handshakes),

@@ -82,6 +82,24 @@ static void test_stream_is_no_lane(void **state)
 	assert_false(eventually(any_lane, 500));
 }
 
+/* The router's own NIDs are always known. */
+#define N_OWN 2
+
+/* Reports a policy change; returns how many other destinations remain. */
+static unsigned int known_after(const char *nid, uint32_t net)
+{
+	struct lx_nid of;
+	unsigned int n;
+
+	if (nid)
+		assert_int_equal(lx_nid_parse(nid, &of), 0);
+	lx_env_lock(env);
+	in->ni.lnd->policy_changed(&in->ni, nid ? &of : NULL, net);
+	n = fastpath->n_dests - N_OWN;
+	lx_env_unlock(env);
+	return n;
+}
+
 /* ---- more destinations than there is room for ------------------------------------------------ */
 
 static bool knows(unsigned int number)
@@ -96,13 +114,15 @@ static bool knows(unsigned int number)
 
 static bool learns(unsigned int number)
 {
+	struct lx_sock_peer *next_hop;
 	struct lx_nid nid;
 	char text[32];
 
 	snprintf(text, sizeof(text), "10.9.0.%u@tcp9", number);
 	assert_int_equal(lx_nid_parse(text, &nid), 0);
 	lx_env_lock(env);
-	lx_fp_learn_local(fp(), &nid);
+	next_hop = lx_sock_peer_lookup(out->ni.lnd_data, &in->forward_id);
+	lx_fp_learn(fp(), next_hop, &nid, true);
 	lx_env_unlock(env);
 	return knows(number);
 }
@@ -110,18 +130,41 @@ static bool learns(unsigned int number)
 /* The oldest make room, but not those that have just come; what finds no room changes nothing. */
 static void test_full_of_dests(void **state)
 {
-	assert_true(eventually(fp_is_there, 20000));
+	unsigned int n = 1;
+
+	stream_and_lane();
 	fake_clock_stop();
-	for (unsigned int i = 1; i <= FAKE_DESTS; i++)
-		assert_true(learns(i));
-	assert_false(learns(100));
+	while (learns(n))
+		n++;
+	assert_int_equal(fastpath->n_dests, FAKE_DESTS);
 	fake_clock_go(1000);
-	assert_false(learns(100));
+	assert_false(learns(n));
 	assert_int_equal(fastpath->n_dests, FAKE_DESTS);
 	fake_clock_go(10000);
-	assert_true(learns(100));
+	assert_true(learns(n));
 	assert_false(knows(1));
 	assert_true(fastpath->n_dests <= FAKE_DESTS);
+	/* Our own NIDs stay, whatever happens. */
+	assert_true(lx_fp_dest_lookup(fp(), &in_nid));
+	assert_true(lx_fp_dest_lookup(fp(), &out_nid));
+	assert_int_equal(known_after(NULL, LX_NET_U32_ANY), 0);
+	assert_true(lx_fp_dest_lookup(fp(), &in_nid));
+	assert_true(lx_fp_dest_lookup(fp(), &out_nid));
+}
+
+/*
+ * A next hop that is behind NAT has a lane, as long as nothing comes from its own address: anybody
+ * can connect in its name.
+ */
+static void test_lane_of_another_address(void **state)
+{
+	assert_true(eventually(fp_is_there, 20000));
+	dialled(OTHER_IP, &server, LX_CTYPE_CONTROL, false);
+	dialled(OTHER_IP, &server, LX_CTYPE_BULK_IN, false);
+	send_puts(dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false), 2, 0);
+	assert_true(eventually(lane_is_live, 20000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	assert_true(eventually(lane_is_back, 20000));
 }
 
 static bool has_tos(void)
@@ -195,24 +238,9 @@ static void test_peer_number(void **state)
 
 /* ---- where messages go ------------------------------------------------------------------- */
 
-/* Reports a policy change; returns how many destinations remain. */
-static unsigned int known_after(const char *nid, uint32_t net)
-{
-	struct lx_nid of;
-	unsigned int n;
-
-	if (nid)
-		assert_int_equal(lx_nid_parse(nid, &of), 0);
-	lx_env_lock(env);
-	in->ni.lnd->policy_changed(&in->ni, nid ? &of : NULL, net);
-	n = fastpath->n_dests;
-	lx_env_unlock(env);
-	return n;
-}
-
 static bool knows_two(void)
 {
-	return fastpath->n_dests == 2;
+	return fastpath->n_dests == N_OWN + 2;
 }
 
 /* Destinations whose next hop may have changed are forgotten, and no others. */
@@ -567,12 +595,70 @@ static void test_unfit(void **state)
 	assert_true(eventually(other_has_it, 0));
 }
 
+static void set_unseen(bool unseen)
+{
+	lx_env_lock(env);
+	fastpath->unseen = unseen;
+	lx_env_unlock(env);
+}
+
+static bool stream_is_elsewhere(void)
+{
+	return fastpath->stream[0].state == LX_STREAM_ELSEWHERE;
+}
+
+static bool lane_is_elsewhere(void)
+{
+	return fastpath->lane[0].state == LX_LANE_ELSEWHERE;
+}
+
+/* Whether it was asked for a packet, by a keepalive. */
+static bool was_asked(int fd)
+{
+	struct raw_msg msg;
+
+	return raw_read_msg(fd, V, &msg) && msg.head.type == LX_SOCK_NOOP &&
+	       msg.head.cookie[1] == LX_SOCK_COOKIE_KEEPALIVE;
+}
+
+/* lnetxd serves connections that the programs do not see, until they do. */
+static void test_elsewhere(void **state)
+{
+	int fd, idle;
+
+	assert_true(eventually(fp_is_there, 20000));
+	set_unseen(true);
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	idle = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 1, 0);
+	assert_true(was_asked(idle));
+	assert_true(eventually(lane_is_elsewhere, 20000));
+	assert_false(stream_is_elsewhere()); /* its socket has got nothing meanwhile, either */
+	send_puts(fd, 1, 0);
+	assert_true(eventually(stream_is_elsewhere, 20000));
+	assert_int_equal(fastpath->n_filtered, 0);
+	/* They do, but where its socket sends, what they send does not arrive. */
+	fastpath->no_route = true;
+	set_unseen(false);
+	assert_false(eventually(lane_is_live, 300));
+	assert_true(lane_is_elsewhere());
+	assert_true(stream_is_elsewhere());
+	fastpath->no_route = false;
+	assert_true(eventually(lane_is_live, 20000));
+	for (int i = 0; i < 10 && !eventually(stream_is_on, 2000); i++)
+		send_puts(fd, 1, 0);
+	assert_true(eventually(stream_is_on, 0));
+	assert_int_equal(fastpath->n_filtered, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_waits_for_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_is_no_lane, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_of_dests, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lane_of_another_address, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tos, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_number, setup, teardown),
@@ -586,6 +672,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unfit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
 	};
 
 	return SOCKFP_RUN(tests);

@@ -165,7 +165,6 @@ static void test_silent(void **state)
 	}
 	assert_false(raw_closed(good, 100));
 	close(good);
-	sleep(2); /* the log is rate-limited */
 }
 
 /* "lnetx doctor" and monitoring systems look whether the port is open: no reason for a warning. */
@@ -197,7 +196,6 @@ static void test_half_open_limit(void **state)
 		close(fd[i]);
 	close(good);
 	free(fd);
-	sleep(2);
 }
 
 /* @why: in the log; NULL: it has had its line for this minute */
@@ -303,7 +301,7 @@ static void test_no_descriptors(void **state)
 	close(fd);
 	assert_int_equal(raw_dial(LOW_IP, false, OUR_IP, PORT), fd);
 	expect_warning("accept: Too many open files");
-	sleep(1);
+	sleep(1); /* a tick, at which it tries again */
 	assert_int_equal(warnings(), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_true(raw_closes(fd));
@@ -340,9 +338,69 @@ static void test_userspace(void **state)
 	assert_int_equal(fake_wait(out, NULL), 0);
 	close(fd);
 	assert_true(fake_wait_conns(node, 0, 20000));
-	/* it is gone, and cannot be dialled */
+	/* it is gone, and cannot be dialled, nor do the NID's own connections have its messages */
 	assert_int_equal(fake_wait(fake_put(node, &id, 10), NULL), -EHOSTUNREACH);
+	fd = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
+	assert_int_equal(fake_wait(fake_put(node, &id, 10), NULL), -EHOSTUNREACH);
+	assert_false(raw_closed(fd, 100));
 	assert_int_equal(node->n_lost, 0);
+	close(fd);
+}
+
+/* A process, too, is known by its address, whatever port it has: else it could take any NID. */
+static void test_userspace_by_pid(void **state)
+{
+	struct lx_hello hello = raw_hello_of(LX_SOCK_V3, &high, &ours, LX_CTYPE_CONTROL), answer;
+	struct lx_id other = { high, LX_PID_USERFLAG | 77 };
+	struct raw_msg msg = put_from(&high, 20);
+	struct fake_msg *got;
+	int fd = dial(LOW_IP);
+
+	hello.src_pid = other.pid;
+	assert_true(raw_handshake(fd, &hello, &answer));
+	raw_put(fd, LX_SOCK_V3, false, &msg);
+	got = fake_receive(node, 20000);
+	assert_non_null(got);
+	assert_true(lx_nid_eq(&got->from, &low));
+	assert_true(lx_nid_eq(&got->hdr.src_nid, &low));
+	assert_int_equal(fake_wait(fake_put(node, &other, 10), NULL), -EHOSTUNREACH);
+	fake_msg_free(got);
+	close(fd);
+}
+
+/* All pids but those of processes are the node: they have its connections, also at HELLO. */
+static void test_any_pid(void **state)
+{
+	static const uint32_t pids[] = { 0, 1000, 12346, 0x7fffffff };
+	int control = connected(LX_SOCK_V3, LX_CTYPE_CONTROL), fd;
+	int listener = raw_listen(LOW_IP, PORT);
+	struct lx_hello hello = raw_hello_of(LX_SOCK_V3, &low, &ours, LX_CTYPE_BULK_IN), answer;
+	struct raw_msg got;
+
+	for (size_t i = 0; i < N_OF(pids); i++) {
+		struct lx_id id = { low, pids[i] };
+		struct fake_msg *out = fake_put(node, &id, 10 + i);
+
+		assert_true(raw_read_msg(control, LX_SOCK_V3, &got));
+		assert_int_equal(got.hdr.payload_length, 10 + i);
+		free(got.payload);
+		assert_int_equal(fake_wait(out, NULL), 0);
+	}
+	fd = dial(LOW_IP);
+	hello.src_pid = 1000;
+	assert_true(raw_handshake(fd, &hello, &answer));
+	assert_int_equal(answer.ctype, LX_CTYPE_BULK_OUT);
+	fake_wait(fake_put(node, &id_low, 5000), NULL);
+	assert_true(raw_read_msg(fd, LX_SOCK_V3, &got));
+	assert_int_equal(got.hdr.payload_length, 5000);
+	free(got.payload);
+	assert_int_equal(raw_accept(listener, 300, NULL), -1); /* it dials nobody */
+	assert_int_equal(fake_conns(node, NULL), 2);
+	assert_int_equal(node->n_lost, 0);
+	assert_int_equal(warnings(), 0);
+	close(listener);
+	close(control);
+	close(fd);
 }
 
 static void test_duplicate(void **state)
@@ -444,11 +502,12 @@ static void test_other_addresses(void **state)
 	assert_int_equal(says_hello(HIGH_IP, &hello, &one), LX_CTYPE_BULK_OUT);
 	assert_int_equal(says_hello("127.0.0.3", &hello, &other), LX_CTYPE_BULK_OUT);
 	assert_int_equal(fake_conns(node, NULL), 2);
+	close(other);
+	assert_true(fake_wait_conns(node, 1, 20000));
 	hello.src_incarnation++;
 	assert_int_equal(says_hello(HIGH_IP, &hello, &fd), LX_CTYPE_NONE);
-	assert_true(raw_closes(one) && raw_closes(other));
+	assert_true(raw_closes(one));
 	close(one);
-	close(other);
 	assert_int_equal(says_hello(HIGH_IP, &hello, &fd), LX_CTYPE_BULK_OUT);
 	close(fd);
 	/* One of them is the address in its NID: whoever else was first has to give way to it. */
@@ -515,6 +574,8 @@ int main(void)
 		TEST(test_secure),
 		TEST(test_no_descriptors),
 		TEST(test_userspace),
+		TEST(test_userspace_by_pid),
+		TEST(test_any_pid),
 		TEST(test_duplicate),
 		TEST(test_rebooted),
 		TEST(test_version_changed),

@@ -291,6 +291,62 @@ static void test_netif(void **state)
 	run("ip link del lxt0");
 }
 
+static void first_is(const char *want)
+{
+	struct lx_netif by_name, first;
+
+	assert_int_equal(lx_netif_by_name("lxt0", &by_name), 0);
+	assert_int_equal(lx_netif_first(AF_INET6, "lxt0", &first), 0);
+	assert_string_equal(lx_addr_str(&by_name.addr), want);
+	assert_string_equal(lx_addr_str(&first.addr), want);
+}
+
+/* How many of its addresses may be rails. */
+static unsigned int lasting(void)
+{
+	struct lx_netif *list;
+	unsigned int found = 0;
+	size_t n;
+
+	assert_int_equal(lx_netif_addrs(&list, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		found += !strcmp(list[i].name, "lxt0") && !list[i].fleeting &&
+			 !lx_addr_is_link_local(&list[i].addr);
+	free(list);
+	return found;
+}
+
+/* A node is known by its address: not by one that is temporary, or about to go. */
+static void test_netif_ipv6_choice(void **state)
+{
+	struct lx_netif netif;
+
+	run("ip link add lxt0 type veth peer name lxt1 && ip link set lxt1 up && ip link set lxt0 up");
+	run("sysctl -qw net.ipv6.conf.lxt0.use_tempaddr=2 net.ipv6.conf.lxt0.accept_dad=0");
+	/* The kernel makes a temporary address beside this one. */
+	run("ip -6 addr add fd88::7/64 dev lxt0 nodad mngtmpaddr");
+	run("for i in $(seq 500); do ip -6 addr show dev lxt0 temporary | grep -q inet6 && break; "
+	    "sleep 0.02; done; ip -6 addr show dev lxt0 temporary | grep -q inet6");
+	first_is("[fd88::7]:0");
+	assert_int_equal(lasting(), 1);
+	/* Deprecated: the newer one, if there is one, else that. */
+	run("ip -6 addr change fd88::7/64 dev lxt0 preferred_lft 0 valid_lft 1000");
+	first_is("[fd88::7]:0");
+	assert_int_equal(lasting(), 0);
+	run("ip -6 addr add fd88::8/64 dev lxt0 nodad");
+	first_is("[fd88::8]:0");
+	/* Still being checked for duplicates: its peer answers nothing. */
+	run("sysctl -qw net.ipv6.conf.lxt0.accept_dad=1 net.ipv6.conf.lxt0.dad_transmits=100");
+	run("ip -6 addr del fd88::8/64 dev lxt0 && ip -6 addr add fd88::9/64 dev lxt0");
+	run("ip -6 addr show dev lxt0 tentative | grep -q fd88::9");
+	first_is("[fd88::7]:0");
+	run("ip -6 addr del fd88::7/64 dev lxt0"); /* with its temporary one */
+	first_is("[fd88::9]:0"); /* soon */
+	run("ip -6 addr flush dev lxt0 scope global");
+	assert_int_equal(lx_netif_first(AF_INET6, "lxt0", &netif), -EADDRNOTAVAIL);
+	run("ip link del lxt0");
+}
+
 static void test_netif_links(void **state)
 {
 	struct lx_netif_link *links;
@@ -483,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_addr),
 		cmocka_unit_test(test_addr_bits),
 		cmocka_unit_test(test_netif),
+		cmocka_unit_test(test_netif_ipv6_choice),
 		cmocka_unit_test(test_netif_links),
 		cmocka_unit_test(test_netif_features),
 		cmocka_unit_test(test_dial),

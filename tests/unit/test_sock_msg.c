@@ -3,7 +3,9 @@
  * socklnd against a scripted peer, after HELLO: checksums, keepalive, time limits, bad messages.
  * Zero copy: test_sock_zc.c.
  */
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include "sockmsgworld.h"
 
@@ -177,6 +179,22 @@ static void test_stalled_sender(void **state)
 	receive(100);
 }
 
+/* We were stopped for longer than any time limit: what the peer has sent meanwhile counts first. */
+static void test_we_were_away(void **state)
+{
+	struct raw_msg msg = put(100, 0);
+	uint8_t wire[96 + 50] = { 0 };
+
+	msg.head.type = LX_SOCK_LNET;
+	memcpy(wire, &msg.head, 24);
+	lx_hdr_nid4_encode(&msg.hdr, (void *)(wire + 24));
+	connect_all(LX_SOCK_V3);
+	raw_write(control, wire, sizeof(wire));
+	assert_false(raw_closed(control, 1200)); /* a tick */
+	fake_clock_away(117000);
+	assert_false(raw_closed(control, 2500));
+}
+
 static void test_stalled_receiver(void **state)
 {
 	struct fake_msg *msg[40];
@@ -254,6 +272,7 @@ static void test_waiting_too_long(void **state)
 
 /* ---- bad messages ------------------------------------------------------------------------ */
 
+/* Only this connection ends: the others have nothing to do with it. */
 static void test_half_message(void **state)
 {
 	struct raw_msg msg = put(100000, 0);
@@ -273,8 +292,13 @@ static void test_half_message(void **state)
 	assert_int_equal(got->status, -EIO);
 	assert_int_equal(got->hstatus, LX_HSTATUS_REMOTE_ERROR);
 	fake_msg_free(got);
-	assert_true(raw_closes(control));
-	assert_int_equal(node->n_lost, 1);
+	send_put(control, LX_SOCK_V3, 10, 0);
+	got = fake_receive(node, 20000);
+	assert_non_null(got);
+	assert_int_equal(got->status, 0);
+	fake_msg_free(got);
+	assert_false(raw_closed(control, 0));
+	assert_int_equal(node->n_lost, 0);
 }
 
 /* The connection closes while the message waits for the core. */
@@ -447,6 +471,170 @@ static void test_turn_in_one_batch(void **state)
 	close(fd[1].fd);
 }
 
+/* ---- small first ------------------------------------------------------------------------- */
+
+#define BULK 65536
+#define SMALL 2048 /* by the connection for bulk, too */
+
+/* Whether a connection's socket is full. */
+static bool is_blocked(void)
+{
+	const struct lx_sock_net *net = node->ni.lnd_data;
+	const struct lx_sock_conn *conn;
+	bool blocked = false;
+
+	lx_env_lock(node->env);
+	lx_list_for_each (conn, &net->host->conns, host_link)
+		blocked |= conn->tx_blocked;
+	lx_env_unlock(node->env);
+	return blocked;
+}
+
+/* Waits until the kernel takes no more; returns how many of the messages it has taken. */
+static unsigned int wait_full(struct fake_msg *const *msg, unsigned int n)
+{
+	unsigned int taken = 0, same = 0;
+
+	for (unsigned int i = 0; i < 2000 && same < 10; i++) {
+		usleep(10000);
+		same = is_blocked() && n_done(msg, n) == taken ? same + 1 : 0;
+		taken = n_done(msg, n);
+	}
+	assert_int_equal(same, 10);
+	return taken;
+}
+
+/* The next message that the peer reads; its payload's length. */
+static unsigned int read_next(void)
+{
+	struct raw_msg got;
+
+	assert_true(raw_read_msg(in, LX_SOCK_V3, &got));
+	free(got.payload);
+	return got.hdr.payload_length;
+}
+
+/*
+ * The socket is full of bulk messages, others wait, and as many bytes of small ones come. Some
+ * bulk messages are in the kernel, one may be half there; then they share the connection.
+ */
+static void test_small_first(void **state)
+{
+	struct fake_msg *bulk[40], *small[200];
+	unsigned int n_bulk = 0, n_small = 0, taken, between = 0;
+
+	lx_sock_tun.tx_buffer_size = 2 * BULK;
+	connect_all(LX_SOCK_V3);
+	setsockopt(in, SOL_SOCKET, SO_RCVBUF, &(int){ BULK }, sizeof(int));
+	for (unsigned int i = 0; i < N_OF(bulk); i++)
+		bulk[i] = fake_put(node, &id_peer, BULK);
+	taken = wait_full(bulk, N_OF(bulk));
+	assert_true(taken < N_OF(bulk) / 2);
+	for (unsigned int i = 0; i < N_OF(small); i++)
+		small[i] = fake_put(node, &id_peer, SMALL);
+	while (n_small < N_OF(small)) {
+		if (read_next() == SMALL) {
+			n_small++;
+			between += SMALL + 96;
+		} else {
+			n_bulk++;
+			between = 0;
+		}
+		if (n_bulk > taken + 2 + n_small * (SMALL + 96) / (BULK + 96))
+			fail_msg("%u bulk messages, of which %u were in the kernel, before the "
+				 "small message %u",
+				 n_bulk, taken, n_small);
+		if (between >= BULK + 96 + SMALL + 96)
+			fail_msg("%u bytes of small messages in a row", between);
+	}
+	while (n_bulk++ < N_OF(bulk))
+		assert_int_equal(read_next(), BULK);
+	for (unsigned int i = 0; i < N_OF(bulk); i++)
+		assert_int_equal(fake_wait(bulk[i], NULL), 0);
+	for (unsigned int i = 0; i < N_OF(small); i++)
+		assert_int_equal(fake_wait(small[i], NULL), 0);
+}
+
+/* The same for what waits because the next hop is held. */
+static void test_small_first_when_held(void **state)
+{
+	struct fake_msg *bulk[20], *small[100];
+	struct lx_sock_net *net = node->ni.lnd_data;
+	unsigned int n_bulk = 0, n_small = 0;
+	struct lx_sock_peer *held;
+
+	connect_all(LX_SOCK_V3);
+	assert_true(fake_wait_conns(node, 3, 20000));
+	lx_env_lock(node->env);
+	held = lx_sock_peer_lookup(net, &id_peer);
+	lx_sock_peer_hold(held, true);
+	lx_env_unlock(node->env);
+	for (unsigned int i = 0; i < N_OF(bulk); i++)
+		bulk[i] = fake_put(node, &id_peer, BULK);
+	for (unsigned int i = 0; i < N_OF(small); i++)
+		small[i] = fake_put(node, &id_peer, SMALL);
+	lx_env_lock(node->env);
+	lx_sock_peer_hold(held, false);
+	lx_env_unlock(node->env);
+	while (n_small < N_OF(small)) {
+		if (read_next() == SMALL)
+			n_small++;
+		else
+			n_bulk++;
+		assert_true(n_bulk <= 1 + (n_small + 1) * (SMALL + 96) / (BULK + 96));
+	}
+	while (n_bulk++ < N_OF(bulk))
+		assert_int_equal(read_next(), BULK);
+	for (unsigned int i = 0; i < N_OF(bulk); i++)
+		assert_int_equal(fake_wait(bulk[i], NULL), 0);
+	for (unsigned int i = 0; i < N_OF(small); i++)
+		assert_int_equal(fake_wait(small[i], NULL), 0);
+}
+
+/* Bytes that the kernel has taken from the node, and not sent. */
+static int unsent(void)
+{
+	const struct lx_sock_net *net = node->ni.lnd_data;
+	const struct lx_sock_conn *conn;
+	int n = 0, all = 0;
+
+	lx_env_lock(node->env);
+	lx_list_for_each (conn, &net->host->conns, host_link) {
+		assert_int_equal(ioctl(conn->fd, SIOCOUTQNSD, &n), 0);
+		all += n;
+	}
+	lx_env_unlock(node->env);
+	return all;
+}
+
+/*
+ * A connection that carries all messages, to a peer that reads at some MB/s: what the kernel holds
+ * for it, in front of small messages, is sent within some 20 ms, whatever its buffer takes.
+ */
+static void test_unsent_is_bounded(void **state)
+{
+	struct fake_msg *bulk[300];
+	unsigned int n = 0;
+	int most = 0;
+
+	lx_sock_tun.tx_buffer_size = 1 << 20;
+	in = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
+	setsockopt(in, SOL_SOCKET, SO_RCVBUF, &(int){ BULK }, sizeof(int));
+	for (unsigned int i = 0; i < N_OF(bulk); i++)
+		bulk[i] = fake_put(node, &id_peer, BULK);
+	wait_full(bulk, N_OF(bulk));
+	for (; n < 250; n++) {
+		assert_int_equal(read_next(), BULK);
+		usleep(10000); /* 20 ms of that are 2 * BULK at most */
+		most = n < 200 ? 0 : unsent() > most ? unsent() : most;
+	}
+	assert_in_range(most, 1, 4 * BULK);
+	while (n++ < N_OF(bulk))
+		assert_int_equal(read_next(), BULK);
+	for (unsigned int i = 0; i < N_OF(bulk); i++)
+		assert_int_equal(fake_wait(bulk[i], NULL), 0);
+}
+
 /* Old versions cannot carry a large NID. */
 static void test_large_nid_on_v3(void **state)
 {
@@ -481,26 +669,14 @@ static void test_flipped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_csum_sent),
-		T(test_csum_not_on_v3),
-		T(test_csum_received),
-		T(test_csum_noop),
-		T(test_keepalive),
-		T(test_keepalive_wrong),
-		T(test_stalled_sender),
-		T(test_stalled_receiver),
-		T(test_slow_receiver),
-		T(test_waiting_too_long),
-		T(test_half_message),
-		T(test_closed_while_held),
-		T(test_closed_and_reset),
-		T(test_unknown_type),
-		T(test_illegal),
-		T(test_garbage),
-		T(test_ipv6),
-		T(test_turn_in_one_batch),
-		T(test_large_nid_on_v3),
-		T(test_flipped),
+		T(test_csum_sent),	   T(test_csum_not_on_v3),   T(test_csum_received),
+		T(test_csum_noop),	   T(test_keepalive),	     T(test_keepalive_wrong),
+		T(test_stalled_sender),	   T(test_we_were_away),     T(test_stalled_receiver),
+		T(test_slow_receiver),	   T(test_waiting_too_long), T(test_half_message),
+		T(test_closed_while_held), T(test_closed_and_reset), T(test_unknown_type),
+		T(test_illegal),	   T(test_garbage),	     T(test_ipv6),
+		T(test_turn_in_one_batch), T(test_small_first),	     T(test_small_first_when_held),
+		T(test_unsent_is_bounded), T(test_large_nid_on_v3),  T(test_flipped),
 	};
 
 	rnd_init();

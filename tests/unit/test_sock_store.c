@@ -98,6 +98,57 @@ static void test_skipped(void **state)
 	assert_int_equal(fastpath->lane[0].shift, ALL - 2000);
 }
 
+static bool socket_has_bytes(void)
+{
+	int n;
+
+	return !ioctl(fp()->lane[0]->facts.fd, SIOCOUTQ, &n) && n;
+}
+
+static bool lane_is_the_sockets(void)
+{
+	return lane_is_back() || lane_is_live();
+}
+
+/*
+ * The next hop has everything from the programs, but the socket does not know that of what it was
+ * given: its bytes keep their numbers, and the lane stays, until it does.
+ */
+static void test_unsent(void **state)
+{
+	stored_world();
+	assert_true(eventually(lane_is_stored, 20000));
+	cut_off(to_server, true);
+	store(0, 2000);
+	assert_true(eventually(socket_has_bytes, 20000));
+	lane_has_acked(3000);
+	store(3000, 4000);
+	assert_false(eventually(lane_is_live, 100));
+	assert_int_equal(fastpath->lane[0].socket_shift, 0);
+	lane_has_ended(ALL);
+	assert_false(eventually(lane_is_the_sockets, 1000));
+	assert_int_equal(fastpath->lane[0].socket_shift, 0);
+	cut_off(to_server, false);
+	assert_true(arrived(0, 2000));
+	assert_true(eventually(lane_is_live, 20000));
+	assert_int_equal(fastpath->lane[0].shift, ALL - 2000);
+}
+
+/* The next hop has acknowledged everything, but the socket has not heard of it yet. */
+static void test_unheard(void **state)
+{
+	stored_world();
+	assert_true(eventually(lane_is_stored, 20000));
+	cut_off(to_server, true);
+	store(0, ALL);
+	assert_true(eventually(socket_has_bytes, 20000));
+	lane_has_ended(ALL);
+	assert_false(eventually(lane_is_the_sockets, 300));
+	cut_off(to_server, false);
+	assert_true(arrived(0, ALL));
+	assert_true(eventually(lane_is_live, 20000));
+}
+
 /* The window is closed, so only the sender has the rest, and may not send it. */
 static void test_closed_window(void **state)
 {
@@ -189,7 +240,7 @@ static void test_sender_ends(void **state)
 	assert_true(fake_wait_conns(in, 0, 20000));
 	assert_false(closed(to_server, 2000));
 	lane_has_ended(ALL);
-	assert_true(eventually(lane_is_back, 20000) || lane_is_live());
+	assert_true(eventually(lane_is_the_sockets, 20000));
 }
 
 /* Bytes stored, and acknowledged to their sender, are lost with the connection, and counted. */
@@ -244,6 +295,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_stored, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_skipped, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unsent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unheard, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_closed_window, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_closed_and_idle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow_sender, setup, teardown),

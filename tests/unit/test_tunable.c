@@ -108,6 +108,7 @@ static void set(void **state)
 		{ "wide", "-9223372036854775808", 0, INT64_MIN },
 		{ "wide", "9223372036854775808", -ERANGE, 0 },
 		{ "wide", "0x7fffffffffffffff", 0, INT64_MAX },
+		{ "port", "default", 0, 988 },
 		{ "fixed", "7", 0, 7 },
 		{ "fixed", "8", -ERANGE, 0 },
 		{ "fixed", "6", -ERANGE, 0 },

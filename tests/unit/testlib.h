@@ -52,6 +52,14 @@ static inline void rnd_case(const char *test, unsigned long n)
 }
 
 /* Call this once, in main(). */
+/* How many cases a random test has; LNETX_ROUNDS, else @usual. */
+static inline unsigned long rnd_rounds(unsigned long usual)
+{
+	const char *rounds = getenv("LNETX_ROUNDS");
+
+	return rounds ? strtoul(rounds, NULL, 0) : usual;
+}
+
 static inline void rnd_init(void)
 {
 	const char *seed = getenv("LNETX_SEED");

@@ -1,0 +1,259 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Connections whose packets come or leave by another interface than the one with the NI: lnetxd
+# forwards for them as without the fast path, unless its programs are there, too.
+# shellcheck disable=SC2030,SC2031 # each test sets its own
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+SERVER=10.2.0.1@tcp2
+
+setup() {
+	net_begin
+	[ "$LNETX_BPF" = on ] || skip "is about BPF"
+	node client server r1
+	link client eth0 10.1.0.1/24 r1 eth0 10.1.0.11/24
+	link server eth0 10.2.0.1/24 r1 eth1 10.2.0.11/24
+}
+
+teardown() {
+	net_end
+}
+
+start_server() {
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
+}
+
+# moves NODE NID VERB: sends load through r1, of which all must arrive, and in time: past the programs it
+# would take minutes
+moves() {
+	# shellcheck disable=SC2086 # words
+	timeout "$PATIENCE" ip netns exec "$NS$1" "$LNETX_LOAD/lxload" "$3" -V -j -n "$2" $QUICK $SERVER \
+		-r tcp2=10.1.0.11@tcp1 -s 64k -N 5000 3>&- >"$DIR/moved.json"
+	all_arrived "$DIR/moved.json"
+}
+
+begin_puts() {
+	begin_load client 10.1.0.1@tcp1 put $SERVER -r tcp2=10.1.0.11@tcp1 -s 64k -t 300
+}
+
+end_puts() {
+	end_load client
+	all_arrived "$DIR/client.json"
+}
+
+# diverts BYTES: more than that have gone by lanes
+diverts() {
+	[ "$(fastpath_sum r1 diverted)" -gt "$1" ]
+}
+
+# is_elsewhere LIST FILTER...: such streams or lanes say so
+is_elsewhere() {
+	lx r1 -j "$1" show | jq -e --arg a "$2" ".$1[] | select((.remote | startswith(\$a)) and
+		(.why == \"elsewhere\" or .state == \"elsewhere\"))"
+}
+
+doctor_says() {
+	run lx r1 doctor
+	[[ $output == *"$1"* ]]
+}
+
+@test "a container on the router's machine uses the router's NID of another interface" {
+	node inner
+	link inner eth0 10.9.0.2/24 r1 inner0 10.9.0.1/24
+	ip -n "${NS}inner" route add 10.1.0.0/24 via 10.9.0.1
+	start_routers 1 "conns_per_peer: 2"
+	start_server
+	moves inner 10.9.0.2@tcp1 put
+	moves inner 10.9.0.2@tcp1 get
+	begin_load inner 10.9.0.2@tcp1 get $SERVER -r tcp2=10.1.0.11@tcp1 -s 64k -t 60
+	eventually "$PATIENCE" is_elsewhere stream 10.9.0.2
+	eventually "$PATIENCE" is_elsewhere lane 10.9.0.2
+	doctor_says "10.9.0.2@tcp1: "
+	end_load inner
+	begin_puts # others have the fast path
+	eventually "$PATIENCE" diverts 1000000
+	end_puts
+}
+
+@test "a server's packets come by an interface without an NI" {
+	link server eth1 10.3.0.1/24 r1 eth2 10.3.0.11/24
+	ip -n "${NS}server" route add 10.2.0.11/32 via 10.3.0.11 src 10.2.0.1
+	start_routers 1 "conns_per_peer: 2"
+	start_server
+	moves client 10.1.0.1@tcp1 put
+	moves client 10.1.0.1@tcp1 get
+	begin_puts
+	eventually "$PATIENCE" is_elsewhere lane 10.2.0.1
+	doctor_says "$SERVER: "
+	# The cause has gone.
+	ip -n "${NS}server" route del 10.2.0.11/32
+	eventually "$PATIENCE" diverts 1000000
+	end_puts
+}
+
+@test "under load a server's packets begin to come by an interface without an NI" {
+	link server eth1 10.3.0.1/24 r1 eth2 10.3.0.11/24
+	DROPS_EXPECTED+=('SOCKET_FILTER at .*')
+	start_routers 1 "conns_per_peer: 2"
+	start_server
+	begin_puts
+	eventually "$PATIENCE" diverts 10000000
+	ip -n "${NS}server" route add 10.2.0.11/32 via 10.3.0.11 src 10.2.0.1
+	eventually "$PATIENCE" log_has r1 "10.2.0.1:988 .* by interface eth2, past the programs"
+	eventually "$PATIENCE" is_elsewhere lane 10.2.0.1
+	end_load client || true # what was under way is lost
+	moves client 10.1.0.1@tcp1 put
+	equal "$(jq .bad "$DIR/client.json")" 0
+}
+
+@test "a server is reached by an interface that has another NI" {
+	link server eth1 10.3.0.1/24 r1 eth2 10.3.0.11/24
+	ip -n "${NS}server" route add 10.2.0.11/32 via 10.3.0.11 src 10.2.0.1
+	ip -n "${NS}r1" route add 10.2.0.1/32 via 10.3.0.1 src 10.2.0.11
+	{ nets_yaml tcp1 eth0 tcp2 eth1 tcp3 eth2; echo 'routing: { enable: 1 }'; quick_yaml; } |
+		config r1
+	start r1
+	start_server
+	moves client 10.1.0.1@tcp1 get
+	begin_puts
+	eventually "$PATIENCE" diverts 1000000
+	end_puts
+}
+
+# at_socket: sends a byte in the client's name to an interface without programs, with the number that
+# the socket of the only stream, from $1, expects
+at_socket() {
+	on client python3 - "$(on r1 cat /sys/class/net/eth2/address)" "$1" \
+		"$(fastpath_sum r1 base_seq)" "$(fastpath_sum r1 socket_sent)" \
+		"$(fastpath_sum r1 peer_acked)" <<-'END'
+		import socket, struct, sys
+		sys.path.insert(0, "tests/sys")
+		import forge
+		mac, port, base, sent, acked = sys.argv[1], *map(int, sys.argv[2:])
+		hosts = socket.inet_aton("10.1.0.1") + socket.inet_aton("10.1.0.11")
+		tcp = struct.pack("!HHIIBBH", port, 988, base + sent & 0xffffffff, acked, 0, 0x18, 1000)
+		out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+		out.bind(("eth1", 0))
+		out.send(bytes.fromhex(mac.replace(":", "")) + bytes(6) + b"\x08\0" +
+			 forge.packet(hosts, tcp, b"", b"!"))
+	END
+}
+
+unpassed() {
+	lx r1 -j bpf status | jq -e --argjson n "$1" '.bpf.unpassed >= $n'
+}
+
+# It would be taken in place of the next byte.
+@test "a byte that comes past the programs with the socket's number is not taken" {
+	local before port
+
+	link client eth1 10.3.0.1/24 r1 eth2 10.3.0.11/24
+	DROPS_EXPECTED+=('SOCKET_FILTER at .*')
+	GIVE_UP=100 start_routers 1 "conns_per_peer: 1"
+	taker server 10.2.0.1
+	half_way 10.1.0.1
+	eventually "$PATIENCE" diverts 1000000
+	port=$(lx r1 -j stream show | jq -r '.stream[0].remote | sub(".*:"; "")')
+	before=$(fastpath_sum r1 socket_una)
+	at_socket "$port"
+	eventually "$PATIENCE" unpassed 1
+	equal "$(fastpath_sum r1 socket_una)" "$before"
+	kill -9 "$victim"
+}
+
+# ---- routes ----------------------------------------------------------------------------------
+
+# another_way: a second way to the server and back, through a gateway, by an interface with an NI.
+# Nothing goes there yet.
+another_way() {
+	node gw
+	link gw eth0 10.3.0.1/24 r1 eth2 10.3.0.11/24
+	link gw eth1 10.4.0.1/24 server eth1 10.4.0.2/24
+	on gw sysctl -q net.ipv4.ip_forward=1
+	ip -n "${NS}gw" route add 10.2.0.1/32 via 10.4.0.2
+	ip -n "${NS}gw" route add 10.2.0.11/32 via 10.3.0.11
+	{ nets_yaml tcp1 eth0 tcp2 eth1 tcp3 eth2; echo 'routing: { enable: 1 }'; quick_yaml; } |
+		config r1
+}
+
+# back COMMAND...: the server's route to the router, if not by the direct wire
+back() {
+	ip -n "${NS}server" route "$1" 10.2.0.11/32 src 10.2.0.1 "${@:2}"
+}
+
+# lanes_leave_by INTERFACE: from now on
+lanes_leave_by() {
+	local lanes sent
+
+	lanes=$(fastpath_sum r1 diverted)
+	sent=$(on r1 cat "/sys/class/net/$1/statistics/tx_bytes")
+	eventually "$PATIENCE" diverts $((lanes + 20000000))
+	[ "$(on r1 cat "/sys/class/net/$1/statistics/tx_bytes")" -gt $((sent + 10000000)) ]
+}
+
+# What the programs send has no ports when the kernel looks for its route.
+@test "policy routing with two tables: lnetxd forwards where a rule is for ports, else lanes do" {
+	another_way
+	back add via 10.4.0.1
+	ip -n "${NS}r1" route add default via 10.3.0.1 table 100
+	ip -n "${NS}r1" rule add to 10.2.0.1 ipproto tcp dport 988 lookup 100
+	ip -n "${NS}r1" rule add to 10.2.0.1 ipproto tcp sport 988 lookup 100
+	start r1
+	start_server
+	begin_puts
+	eventually "$PATIENCE" is_elsewhere lane 10.2.0.1
+	equal "$(fastpath_sum r1 diverted)" 0
+	ip -n "${NS}r1" rule add from 10.2.0.11 lookup 100
+	eventually "$PATIENCE" diverts 1000000
+	lanes_leave_by eth2
+	end_puts
+}
+
+@test "under load the way to a server dies, and both routes change to another one" {
+	another_way
+	DROPS_EXPECTED+=('NETFILTER_DROP at .*')
+	start r1
+	start_server
+	begin_puts
+	eventually "$PATIENCE" diverts 10000000
+	back add via 10.4.0.1
+	ip -n "${NS}r1" route add 10.2.0.1/32 via 10.3.0.1 src 10.2.0.11
+	on server nft 'table netdev dead {
+		chain in { type filter hook ingress device eth0 priority 0; policy drop; }
+	}'
+	eventually "$PATIENCE" lanes_leave_by eth2
+	end_puts
+}
+
+# paths WEIGHT WEIGHT: of the direct wire and of the gateway, for what the router and the server send
+# to each other; by port
+paths() {
+	ip -n "${NS}r1" route replace 10.2.0.1/32 src 10.2.0.11 nexthop dev eth1 weight "$1" \
+		nexthop via 10.3.0.1 dev eth2 weight "$2"
+	ip -n "${NS}server" route replace 10.2.0.11/32 src 10.2.0.1 nexthop dev eth0 weight "$2" \
+		nexthop via 10.4.0.1 dev eth1 weight "$1"
+}
+
+@test "equal-cost paths to a server and back, and connections change between them under load" {
+	local weights
+
+	another_way
+	on r1 sysctl -q net.ipv4.fib_multipath_hash_policy=1
+	on server sysctl -q net.ipv4.fib_multipath_hash_policy=1
+	paths 1 1
+	start r1
+	start_server
+	begin_puts
+	eventually "$PATIENCE" diverts 1000000
+	for weights in '1 20' '20 1' '1 1' '1 20' '20 1'; do
+		# shellcheck disable=SC2086 # two words
+		paths $weights
+		sleep 2
+	done
+	ip -n "${NS}r1" route replace 10.2.0.1/32 src 10.2.0.11 dev eth1
+	eventually "$PATIENCE" lanes_leave_by eth1
+	end_puts
+}

@@ -1,0 +1,114 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Library of suites whose router has two cards of the kind $VMTEST_CARD (source after lib.bash):
+#
+#	cards                     client, r1 and server, with addresses but for r1
+#	no_lro CARD...            of r1; some drivers begin with it
+#	addresses                 of r1, without LRO
+#	router                    with two NIs and one connection to each peer, and a load's server
+#	lanes N                   that many connections to each peer, of the next load
+#	loads CLIENTS VERB SIZE SECONDS
+#	                          in the background
+#	loaded                    wait for its end; all of it must have arrived
+#	ended_well                nothing was lost, and some went by lanes
+#
+#	client (virtio) ── 10.1.0 ── eth0 (card) r1 (card) eth1 ── 10.2.0 ── (virtio) server
+
+KIND=${VMTEST_CARD%%,*}
+
+# Drivers free what they have sent in the way of what is dropped.
+DROPS_EXPECTED+=('NOT_SPECIFIED at (vmxnet3|e1000e?|cp)_.*')
+
+cards() {
+	on_test_machine
+	node client r1 server
+	modprobe "$(driver)"
+	modprobe virtio_net
+	card r1 eth0 00:01
+	card r1 eth1 00:02
+	card client eth0 01:01 10.1.0.{1..8}/24
+	card server eth0 01:02 10.2.0.1/24
+}
+
+# driver: the kernel's module for the card
+driver() {
+	case $KIND in
+	virtio*) echo virtio_net ;;
+	rtl8139) echo 8139cp ;;
+	*) echo "$KIND" ;;
+	esac
+}
+
+# card NODE INTERFACE END-OF-MAC [ADDRESS...]: moves a card of this machine to a node (CARD_MAC in run)
+card() {
+	local name
+
+	eventually "$PATIENCE" interface_of "52:54:00:78:$3"
+	name=$(interface_of "52:54:00:78:$3")
+	ip link set "$name" down
+	ip link set "$name" name "x$RANDOM"
+	name=$(interface_of "52:54:00:78:$3")
+	ip link set "$name" netns "$NS$1" name "$2"
+	[ $# = 3 ] || address "$1" "$2" "${@:4}"
+}
+
+interface_of() {
+	ip -j link | jq -er --arg mac "$1" '.[] | select(.address == $mac).ifname'
+}
+
+no_lro() {
+	local card
+
+	for card; do
+		on r1 ethtool -k "$card" | grep '^large-receive-offload: off' ||
+			on r1 ethtool -K "$card" lro off
+	done
+}
+
+addresses() {
+	no_lro eth0 eth1
+	address r1 eth0 10.1.0.11/24
+	address r1 eth1 10.2.0.11/24
+	# Cards keep the order of a flow by themselves.
+	rps r1 eth0 0
+	rps r1 eth1 0
+}
+
+router() {
+	start_routers 1 'conns_per_peer: 1'
+	server 1
+}
+
+server() {
+	QUICK="$QUICK --set tcp.conns_per_peer=$1"
+	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
+}
+
+lanes() {
+	end_load server
+	lx r1 net set nid 10.1.0.11@tcp1 conns_per_peer "$1"
+	lx r1 net set nid 10.2.0.11@tcp2 conns_per_peer "$1"
+	server "$1"
+}
+
+loads() {
+	begin_load client "10.1.0.[1-$1]@tcp1" "$2" 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 \
+		-s "$3" -t "$4" --timeout 120
+}
+
+# loaded [SECONDS]: that the load takes
+# shellcheck disable=SC2154 # of lib.bash
+loaded() {
+	eventually "$((${1:-$CELL} + PATIENCE))" gone "${load_pid[client]}"
+	end_load client
+	all_arrived "$DIR/client.json"
+}
+
+ended_well() {
+	fastpath_used r1
+	equal "$(fastpath_sum r1 lost)" 0
+	packets_are_true
+	echo "# ${KIND:-veth}: $(resegmented_lists) packets with a frag_list and parts for several next" \
+		"hops" >&3
+}

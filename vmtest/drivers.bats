@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# A router with two cards of the kind $VMTEST_CARD, whose drivers decide what packets are made of.
+# Every byte is checked, and every packet that leaves. See "drivers" in docs/vmtest.md.
+# shellcheck disable=SC2030,SC2031 # each test sets its own
+bats_require_minimum_version 1.5.0
+# The library looks for its programs beside the system tests.
+BATS_TEST_DIRNAME=${BATS_TEST_DIRNAME%/vmtest}/tests/sys
+GIVE_UP=60 SILENCE=60
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+# shellcheck source=vmtest/cards.bash
+source vmtest/cards.bash
+# shellcheck source=vmtest/share.bash
+source vmtest/share.bash
+
+CELL=${CELL:-5} # seconds of load
+
+setup() {
+	net_begin
+	cards
+}
+
+teardown() {
+	net_end
+}
+
+# cells LANES 'CLIENTS VERB SIZE'...: one load each
+cells() {
+	local cell lanes=$1
+	shift
+
+	for cell; do
+		# shellcheck disable=SC2086 # three words
+		shared loads $cell "$CELL"
+		printf '# %s, lanes %s, %-9s: %4.0f Mbit/s, %3s %% by lanes\n' "$KIND" "$lanes" \
+			"$cell" "$(jq .mbps "$DIR/client.json")" "$(share)" >&3
+	done
+}
+
+# streams_are STATE: some, and all
+streams_are() {
+	lx r1 -j stream show | jq -e --arg state "$1" \
+		'[.stream[]?.state] | length > 0 and all(. == $state)'
+}
+
+# Size, verb, clients and lanes: each value of one with each of another.
+@test "PUT and GET of several sizes" {
+	addresses
+	router
+	cells 1 '1 put 4k' '8 get 20k' '8 put 64k' '1 get 1m'
+	lanes 3
+	cells 3 '8 get 4k' '1 put 20k' '1 get 64k' '8 put 1m'
+	[ "$(lx r1 -j lane show | jq '[.lane[] | select(.next_hop == "10.2.0.1@tcp2")] | length')" -ge 3 ]
+	ended_well
+}
+
+# setting LETTER CARD WORD...: of ethtool; which a card may not have
+setting() {
+	on r1 ethtool "$@" || refused+=("${*:1:1} ${*:3}")
+}
+
+@test "a card whose settings change under load" {
+	local refused=() card what state
+	# What waits for the card when it stops for a change.
+	DROPS_EXPECTED+=('NOT_SPECIFIED at __rtnl_unlock' 'QUEUE_PURGE at qdisc_reset')
+	addresses
+	router
+	loads 8 get 20k 3600
+	for card in eth1 eth0; do
+		for what in tso gso gro sg rx tx rxvlan txvlan; do
+			for state in off on; do
+				setting -K $card $what $state
+			done
+		done
+		setting -G $card rx 128
+		setting -L $card combined 1
+		setting -C $card rx-usecs 100
+		sleep 1
+		setting -G $card rx 256
+		setting -L $card combined 2
+		setting -C $card rx-usecs 3
+		on r1 ip link set $card promisc on
+		for mtu in 1400 4000 1500; do
+			on r1 ip link set $card mtu $mtu
+			sleep 1
+		done
+	done
+	sleep "$CELL"
+	end_load client
+	all_arrived "$DIR/client.json"
+	printf '# %s refuses %s\n' "$KIND" "$(printf '%s\n' "${refused[@]}" | sort -u |
+		paste -sd ,)" >&3
+	ended_well
+}
+
+@test "a card that goes down and up under load" {
+	links_change
+	DROPS_EXPECTED+=('QDISC_DROP at kfree_skb_list_reason' 'NOT_SPECIFIED at __rtnl_unlock'
+		'QUEUE_PURGE at qdisc_reset')
+	addresses
+	router
+	loads 8 get 20k 3600
+	for card in eth1 eth0; do
+		sleep "$CELL"
+		on r1 ip link set $card down
+		sleep 1
+		on r1 ip link set $card up
+	done
+	sleep "$CELL"
+	eventually "$PATIENCE" fastpath_used r1
+	end_load client
+	# While an NI is down, messages are refused.
+	jq -e '.bad == 0 and .messages_total > 0' "$DIR/client.json" ||
+		{ cat "$DIR/client.json"; return 1; }
+	ended_well
+}
+
+@test "a bond" {
+	modprobe bonding
+	ip -n "${NS}r1" link add bond0 type bond mode active-backup miimon 100
+	ip -n "${NS}r1" link set eth1 down
+	ip -n "${NS}r1" link set eth1 master bond0
+	# It is on whatever the card does.
+	on r1 ethtool -k bond0 | grep '^large-receive-offload: on'
+	no_lro eth0 eth1
+	address r1 eth0 10.1.0.11/24
+	address r1 bond0 10.2.0.11/24
+	{ nets_yaml tcp1 eth0 tcp2 bond0; echo 'routing: { enable: 1 }'
+		quick_yaml 'conns_per_peer: 1'; } | config r1
+	start r1
+	fastpath_as_configured r1
+	server 1
+	loads 8 get 64k "$CELL"
+	loaded
+	ended_well
+}
+
+# refused_for_lro: the card gets no new lanes, and lnetxd says why
+refused_for_lro() {
+	lx r1 -j bpf status | jq -e '[.bpf.hooks[] | select(.interface == "eth1" and
+		(.reason // "" | test("ethtool -K eth1 lro off")))] | length > 0'
+}
+
+@test "LRO comes on under load, and goes" {
+	addresses
+	router
+	lx r1 guard set mode tc # with XDP, drivers refuse LRO
+	no_lro eth0
+	on r1 ethtool -K eth1 lro on && on r1 ethtool -k eth1 | grep '^large-receive-offload: on' ||
+		skip "the driver has no LRO"
+	eventually "$PATIENCE" refused_for_lro
+	loads 8 put 64k $((4 * CELL))
+	on r1 ethtool -K eth1 lro off
+	eventually "$PATIENCE" fastpath_used r1
+	on r1 ethtool -K eth1 lro on
+	eventually "$PATIENCE" streams_are off
+	refused_for_lro
+	loaded $((4 * CELL))
+	ended_well
+}
