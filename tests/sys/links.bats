@@ -82,10 +82,10 @@ segments_fit() {
 	small_server
 	begin_traffic
 	goes_on $QUIET
-	segments_fit
+	eventually "$PATIENCE" segments_fit
+	run ! log_has r1 level=warning
 	ends_within $QUIET
 	jq -e '.sent_again == 0' "$DIR/client.json"
-	run ! log_has r1 level=warning
 }
 
 @test "the server's MTU alone goes down and up" {
@@ -132,7 +132,7 @@ net_gateway() {
 	warned=$(grep -c level=warning "$DIR/r1.log" || true)
 	ip -n "${NS}gw" link set eth1 mtu 1500
 	goes_on $QUIET
-	segments_fit
+	eventually "$PATIENCE" segments_fit
 	ends_within $QUIET
 	jq -e '.sent_again == 0' "$DIR/client.json"
 	equal "$(grep -c level=warning "$DIR/r1.log" || true)" "$warned"
