@@ -147,6 +147,28 @@ sending() {
 	ended_well
 }
 
+# A site is switched on all at once: whoever finds nobody here tries again after a minute.
+@test "a router accepts connections while the fast path is being loaded" {
+	local accepted loaded
+
+	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'
+		quick_yaml 'accept: all'; } | config r1
+	spawn r1 -c "$DIR/r1.yaml"
+	accepted=$(on client timeout "$PATIENCE" python3 -c "
+import datetime, socket, time
+while True:
+    try:
+        socket.create_connection(('10.1.0.11', 988), 1)
+        break
+    except OSError:
+        time.sleep(0.01)
+print(datetime.datetime.utcnow().isoformat(timespec='milliseconds'))")
+	eventually "$PATIENCE" is_running r1
+	loaded=$(sed -n 's/+0000 .*bpf=fastpath action=loaded.*//p' "$DIR/r1.log")
+	echo "accepted: $accepted, loaded: $loaded"
+	[[ $loaded && $accepted < $loaded ]]
+}
+
 routed_some() {
 	[ "$(stat_of r1 route_count)" -gt 500 ]
 }

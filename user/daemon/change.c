@@ -152,9 +152,6 @@ static int node_start(struct change *c)
 		conf.n_tunables = c->conf->n_tunables;
 	}
 	lx_saved_give(&c->daemon->saved, &conf);
-	/* Loading takes a while, and a router that hears nothing considers its NIs down. */
-	if (!err && conf.routing == 1)
-		lx_programs_prepare(c->daemon->programs);
 	if (!err)
 		err = lx_node_new(&conf, &why, &c->node);
 	lx_conf_free(resolved);

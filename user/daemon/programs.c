@@ -164,11 +164,12 @@ static bool routes(struct lx_node *node)
 	return info.state != LX_ROUTING_OFF;
 }
 
-/* If it fails the slow path does everything; "lnetx bpf status" says why. */
-void lx_programs_prepare(struct lx_programs *o)
+/*
+ * Takes a second or more, in which lnetxd forwards. If it fails the slow path goes on with
+ * everything; "lnetx bpf status" says why.
+ */
+static void load_fastpath(struct lx_programs *o)
 {
-	if (o->fastpath || o->next)
-		return;
 	if (o->enabled)
 		lx_share_check_memory();
 	o->loading = true;
@@ -179,11 +180,10 @@ void lx_programs_prepare(struct lx_programs *o)
 static void follow_routing(struct lx_programs *o, struct lx_node *node)
 {
 	if (routes(node)) {
-		lx_programs_prepare(o);
+		if (!o->fastpath)
+			load_fastpath(o);
 		return;
 	}
-	lx_fastpath_free(o->next); /* prepared for a start that failed */
-	o->next = NULL;
 	if (!o->fastpath || o->unwanted)
 		return;
 	if (node && o->fastpath_loaded)
@@ -262,12 +262,12 @@ void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 	for (size_t i = 0; i < n; i++)
 		n_guarded += describe(&list[i], &a, &ni[n_guarded]);
 	lx_guard_place(o->guard, ni, n_guarded, is_secure(&a));
+	if (node)
+		close_banned(o, node);
 	follow_routing(o, node);
 	fastpath = usable(o);
 	if (node && fastpath)
 		follow_interfaces(o, node, fastpath, ni, n_guarded);
-	if (node)
-		close_banned(o, node);
 }
 
 bool lx_programs_look(struct lx_programs *o)

@@ -27,9 +27,6 @@ bool lx_programs_are_ready(const struct lx_programs *programs);
 /* The worker loads some, or will: that takes a second, on a busy machine many. Any thread. */
 bool lx_programs_are_loading(const struct lx_programs *programs);
 
-/* Loads the fast path's programs for a node that will route. On the worker. */
-void lx_programs_prepare(struct lx_programs *programs);
-
 /*
  * Makes guard and fast path follow a change of the node, its NIs, tunables or routing. NULL:
  * no node. On the worker; afterwards call lx_programs_settle() on the main thread.
