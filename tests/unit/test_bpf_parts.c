@@ -9,6 +9,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -57,13 +58,15 @@ static int close_all(void **state)
 }
 
 /* The next frame of a connection, which is there already; false: none. */
-static bool leaves_for(const struct lx_flow_key *key, struct seg *ret)
+static bool leaves_in(int ms, const struct lx_flow_key *key, struct seg *ret)
 {
 	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 2 };
+	struct pollfd in = { .fd = at_next_hop, .events = POLLIN };
 	struct frame f;
 	ssize_t n;
 
 	do {
+		assert_true(poll(&in, 1, ms) >= 0);
 		memset(&f, 0, sizeof(f));
 		n = recv(at_next_hop, f.bytes, sizeof(f.bytes), 0);
 		if (n < 0) {
@@ -77,18 +80,29 @@ static bool leaves_for(const struct lx_flow_key *key, struct seg *ret)
 	return true;
 }
 
+/* On a busy machine, a thread of the kernel delivers it. */
+static bool leaves_for(const struct lx_flow_key *key, struct seg *ret)
+{
+	return leaves_in(5000, key, ret);
+}
+
 static bool leaves(struct seg *ret)
 {
 	return leaves_for(&lane->key, ret);
 }
 
-static void here(void)
+static bool nothing_leaves(void)
 {
 	struct seg out;
 
+	return !leaves_in(0, &lane->key, &out);
+}
+
+static void here(void)
+{
 	settings->part_ifindex = if_nametoindex("seg0");
 	lane->ifindex = if_nametoindex("out0");
-	while (leaves(&out))
+	while (!nothing_leaves())
 		;
 }
 
@@ -113,7 +127,7 @@ static void parts(void)
 	is_on_lane(&out, a);
 	assert_int_equal(out.len, c - b);
 	assert_memory_equal(out.data, bytes + b, c - b);
-	assert_false(leaves(&out));
+	assert_true(nothing_leaves());
 	/* Kept bytes leave in front of those that complete them. */
 	in = data_at(c + 41, bytes + c + 41, d - c - 41);
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
@@ -122,7 +136,7 @@ static void parts(void)
 	is_on_lane(&out, a + c - b);
 	assert_int_equal(out.len, 41);
 	assert_memory_equal(out.data, bytes + c, 41);
-	assert_false(leaves(&out));
+	assert_true(nothing_leaves());
 }
 
 static void test_parts(void **state)
@@ -146,7 +160,7 @@ static void unknown(void)
 	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
 	in.key.remote_port = 1;
 	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
-	assert_false(leaves(&out));
+	assert_true(nothing_leaves());
 }
 
 static void test_unknown(void **state)
@@ -175,14 +189,14 @@ static void poked(void)
 				     "ip neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev out0"),
 			 0);
 	lx_poke(fd, LX_MARK_FIN, lane->family, &lane->key);
-	assert_false(leaves(&out)); /* it has not ended */
+	assert_true(nothing_leaves()); /* it has not ended */
 	lane->state = LX_LANE_STORED;
 	lx_poke(fd, LX_MARK_FIN, lane->family, &lane->key);
 	assert_true(leaves(&out));
 	assert_int_equal(out.flags, ACK | FIN);
 	assert_int_equal(out.len, 0);
 	lx_poke(fd, LX_MARK_TELL, s->family, &s->key); /* nothing new */
-	assert_false(leaves(&out));
+	assert_true(nothing_leaves());
 	s->force = 1;
 	s->ifindex = lane->ifindex;
 	lx_poke(fd, LX_MARK_TELL, s->family, &s->key);
