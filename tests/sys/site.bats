@@ -91,3 +91,63 @@ plugin_commands() {
 	done < <(grep '^lnetx ' "$DIR/commands")
 	[ $n -gt 10 ]
 }
+
+# part NAME: this part of the report, without its heading
+part() {
+	sed -n "/^==== $1/,/^====/{/^====/!p}" "$DIR/report"
+}
+
+# change METRIC: by how much it changed, as the report says
+change() {
+	part 'what changed' | awk -v name="$1" '$2 ~ "^" name "[{]" { print $1 }'
+}
+
+# journal LINE...: journalctl prints this; without lines it has nothing
+journal() {
+	mkdir -p "$DIR/bin"
+	printf '#!/bin/sh\necho "$*" >%s\n' "$DIR/journalctl" >"$DIR/bin/journalctl"
+	[ $# = 0 ] || printf "echo '%s'\n" "$@" >>"$DIR/bin/journalctl"
+	chmod +x "$DIR/bin/journalctl"
+	PATH=$DIR/bin:$PATH
+}
+
+@test "a report has each part, and counters by what they changed" {
+	node b
+	link a eth0 10.1.0.1/24 b eth0 10.1.0.2/24
+	nets_yaml tcp eth0 | config b
+	{ cat "$DIR/b.yaml"; echo '# for the report'; } >"$DIR/a.yaml"
+	start a
+	start b
+	journal 'level=info event="from the journal"'
+	# These are not in the difference.
+	lx a ping 10.1.0.2@tcp 10.1.0.2@tcp 10.1.0.2@tcp
+	lx a report seconds 8 >"$DIR/report" 3>&- &
+	eventually "$PATIENCE" grep '^==== what changed in 8 s' "$DIR/report"
+	sleep 2
+	lx a ping 10.1.0.2@tcp 10.1.0.2@tcp
+	wait $!
+	equal "$(change lnetx_ni_received_messages_total)" +2
+	equal "$(change lnetx_peer_received_messages_total)" +2
+	[[ $(part 'what changed') != *lnetx_ni_up* ]]
+	[[ $(part 'lnetx stats show') =~ recv_count\ +3 ]]
+	[[ $(part versions) == *"lnetx   "[0-9]*"kernel  Linux $(uname -r) "* ]]
+	[[ $(part 'lnetx daemon show') == *"$DIR/a.yaml"* ]]
+	[[ $(part 'lnetx export') == *"net type: tcp"* ]]
+	part 'the file' | grep -x '# for the report'
+	grep -x "==== the file $DIR/a.yaml" "$DIR/report"
+	[[ $(part 'lnetx doctor') == *healthy* ]]
+	[[ $(part 'lnetx bpf status') == *"kernel "* ]]
+	[[ $(part 'the log') == *'event="from the journal"'* ]]
+	grep -- '-u lnetxd -n 200' "$DIR/journalctl"
+	run -2 lx a report seconds 0
+
+	# Each part is a document. Without the journal: where the log is.
+	journal
+	lx a -j report seconds 1 >"$DIR/report.json"
+	equal "$(jq -sc 'add | [(.versions.lnetx | type), (.daemon[0].pid | type), .file[-1],
+		(.doctor.healthy | type), (.changed | type), .log.error.errno]' "$DIR/report.json")" \
+		'["string","number","# for the report","boolean","object",-2]'
+	stop a
+	run -1 lx a report
+	[[ $output == *"==== versions"*"==== lnetx daemon show"*"not known: no lnetxd runs"*"==== the log"* ]]
+}

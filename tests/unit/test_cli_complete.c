@@ -56,6 +56,7 @@ static void test_completion(void **state)
 	offers("_lnetx", "net add net tcp p", 5, " peer_timeout peer_credits peer_buffer_credits ");
 	offers("_lnetx", "net add if l", 4, " lo ");
 	offers("_lnetx", "ping t", 2, " timeout ");
+	offers("_lnetx", "report s", 2, " seconds ");
 	offers("_lnetx", "fabric check bandwidth \"\"", 4, " on off ");
 	offers("_lnetx", "fabric check pa", 3, " pairs ");
 	offers("_lnetctl", "r", 1, " route routing ");

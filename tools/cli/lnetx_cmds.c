@@ -451,6 +451,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	  LX_CTL_DAEMON },
 	{ "metrics", lx_metrics_commands, "state and counters for monitoring systems",
 	  LX_CTL_DAEMON },
+	{ "report", lx_report_commands, "a text about this node, for a maintainer", LX_CTL_DAEMON },
 	{ "selftest", lx_selftest_commands, "LNet selftest: obey consoles (lst) of other nodes",
 	  LX_CTL_SELFTEST },
 	{ "daemon", daemon_commands, "lnetxd itself", LX_CTL_DAEMON },

@@ -444,29 +444,38 @@ static int collect_text(struct lx_ctl *ctl, const struct output *out)
 	return err;
 }
 
-static int metrics(struct lx_session *s, const struct lx_args *a)
+int lx_metrics_text(struct lx_session *s, bool peers, bool openmetrics, char **ret_text)
 {
-	struct output out = { .peers = a->v[LX_ARG_PEER], .openmetrics = a->v[LX_ARG_OPENMETRICS] };
-	char *text = NULL;
+	struct output out = { .peers = peers, .openmetrics = openmetrics };
 	struct lx_ctl *ctl;
 	size_t size;
-	int err = lx_session_ctl_new(s->instance, &ctl);
+	int err;
 
+	*ret_text = NULL;
+	err = lx_session_ctl_new(s->instance, &ctl);
 	if (err)
 		return lx_session_fail(s, err, "out of memory");
-	out.file = open_memstream(&text, &size);
+	out.file = open_memstream(ret_text, &size);
 	err = out.file ? collect_text(ctl, &out) : -ENOMEM;
 	if (out.file)
 		fclose(out.file);
 	if (err)
 		lx_session_fail(s, err, "%s",
 				*lx_ctl_why(ctl)->text ? lx_ctl_why(ctl)->text : strerror(-err));
+	lx_ctl_free(ctl);
+	return err;
+}
+
+static int metrics(struct lx_session *s, const struct lx_args *a)
+{
+	char *text;
+	int err = lx_metrics_text(s, a->v[LX_ARG_PEER], a->v[LX_ARG_OPENMETRICS], &text);
+
 	if (!lx_lnetx_as_tree())
 		fputs(text ? text : "", stdout);
 	else if (!err)
 		lx_lnetx_print("metrics", json_string(text));
 	free(text);
-	lx_ctl_free(ctl);
 	return err;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The tables of "lnetx metrics", for docs/metrics.md, too. */
+/* "lnetx metrics": its tables, for docs/metrics.md, too, and its text, for a report. */
 #ifndef LX_TOOLS_METRICS_H
 #define LX_TOOLS_METRICS_H
 
 #include <lnetx/ctl.h>
 #include <stdbool.h>
+
+#include "session.h"
 
 #define LX_METRIC_LABELS_MAX 4
 
@@ -36,5 +38,15 @@ extern const struct lx_metric_source lx_metric_sources[];
 
 /* Whether lnetxd answers, and whether in another version: even if nothing else is known. */
 extern const struct lx_metric lx_metrics_always[];
+
+/**
+ * lx_metrics_text - what "lnetx metrics" prints
+ * @peers: of each peer, too
+ * @openmetrics: in that format
+ * @ret_text: set on failure, too, where it says that lnetxd does not answer; free()d by the
+ *	caller; NULL: out of memory
+ * Returns 0 or a negative errno, with the reason recorded in @s.
+ */
+int lx_metrics_text(struct lx_session *s, bool peers, bool openmetrics, char **ret_text);
 
 #endif

@@ -27,5 +27,5 @@ class Lnetx(Plugin, RedHatPlugin, DebianPlugin, UbuntuPlugin, IndependentPlugin)
         for socket in glob(RUNDIR + "/*.sock"):
             lnetx = "lnetx -n " + basename(socket)[:-len(".sock")]
             self.add_cmd_output([f"{lnetx} -s {show}" for show in SHOWS])
-            self.add_cmd_output([f"{lnetx} {words}" for words in ("doctor", "metrics peers", "export")])
+            self.add_cmd_output([f"{lnetx} {words}" for words in ("report", "metrics peers")])
         self.add_cmd_output("find /sys/fs/bpf/lnetx " + RUNDIR + " -ls")
