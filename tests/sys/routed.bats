@@ -205,6 +205,50 @@ dropped() {
 	[[ $output == *"its gateway 10.1.0.11@tcp1 does not answer either: look there first"* ]]
 }
 
+# The fields of a line are apart by two spaces or more.
+@test "a trace asks the gateway and the target, and says where knowledge ends" {
+	start_ends
+	eventually "$PATIENCE" far_side_is 'up when its gateway was checked last'
+	run -0 lx client ping $SERVER trace
+	[[ ${lines[0]} =~ ^10.1.0.11@tcp1\ +gateway\ +[0-9.]+\ ms$ ]]
+	[[ ${lines[1]} =~ ^10.2.0.11@tcp2\ +far\ side\ +up\  ]]
+	[[ ${lines[2]} =~ ^10.2.0.1@tcp2\ +target\ +[0-9.]+\ ms$ ]]
+	[[ ${lines[3]} == *"there is no further one" ]]
+	[ ${#lines[@]} = 4 ]
+	# A neighbour.
+	run -0 lx r1 ping $SERVER trace
+	[[ $output =~ ^10.2.0.1@tcp2\ +target\ +[0-9.]+\ ms$ ]]
+	# Nobody there.
+	run -1 lx client ping 10.2.0.77@tcp2 trace
+	[[ ${lines[0]} =~ \ ms$ && ${lines[2]} =~ ^10.2.0.77@tcp2\ +target\ +no\ answer$ ]]
+	run -1 lx client -j ping 10.2.0.77@tcp2 trace
+	jq -e '.error.errno == -110 and (.ping[0] | .nid == "10.2.0.77@tcp2" and .error.errno == -110 and
+		(.trace | map(.role) == ["gateway", "far side", "target"] and .[0].rtt_us > 0 and
+		.[1].state == "up" and .[2].error.errno == -110))' <<<"$output"
+	# Behind another router, which this node does not know.
+	lx client route add net tcp3 via 10.1.0.11@tcp1 hop 2
+	run -1 lx client ping 10.3.0.1@tcp3 trace timeout 1
+	[[ ${lines[0]} == 10.1.0.11@tcp1* && ${lines[1]} == 10.2.0.11@tcp2* && ${lines[2]} == 10.3.0.1@tcp3* ]]
+	[[ ${lines[3]} == *"others may follow"*"next hop" ]]
+	# A gateway that hangs, whose programs may go on, and one with a far side that is down.
+	kill -STOP "${daemon_pid[r1]}"
+	run lx client ping $SERVER trace
+	kill -CONT "${daemon_pid[r1]}"
+	[[ ${lines[0]} =~ ^10.1.0.11@tcp1\ +gateway.*\ no\ answer$ ]]
+	DROPS_EXPECTED+=('NO_TX_TARGET at br_handle_frame_finish') # the bridge has nobody to send to
+	ip -n "${NS}r1" link set eth1 down
+	eventually "$PATIENCE" far_side_is 'down: its node reports it down'
+	eventually "$PATIENCE" route_down
+	run -1 lx client ping $SERVER trace
+	[[ $output == *"gateway, route down  "*" ms"*"target  "*"no answer: No route to host"* ]]
+}
+
+# far_side_is STATE: of the router, says a trace
+far_side_is() {
+	output=$(lx client ping $SERVER trace || :)
+	[[ $output == *"far side  "*" $1"* ]]
+}
+
 @test "no route: the ping fails at once, with a reason" {
 	{ nets_yaml tcp1 eth0; quick_yaml; } | config client
 	start client

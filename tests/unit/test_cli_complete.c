@@ -55,7 +55,7 @@ static void test_completion(void **state)
 	offers("_lnetx", "-j -n x net a", 5, " add ");
 	offers("_lnetx", "net add net tcp p", 5, " peer_timeout peer_credits peer_buffer_credits ");
 	offers("_lnetx", "net add if l", 4, " lo ");
-	offers("_lnetx", "ping t", 2, " timeout ");
+	offers("_lnetx", "ping t", 2, " timeout trace ");
 	offers("_lnetx", "report s", 2, " seconds ");
 	offers("_lnetx", "fabric check bandwidth \"\"", 4, " on off ");
 	offers("_lnetx", "fabric check pa", 3, " pairs ");
@@ -134,7 +134,7 @@ static void test_completion_knows(void **state)
 	offers_not("_lnetx", "net add \"\"", 3, " dev ");
 	stop(NULL);
 	/* Without a daemon, keywords are still offered. */
-	offers("_lnetx", "ping t", 2, " timeout ");
+	offers("_lnetx", "ping t", 2, " timeout trace ");
 	offers("_lnetx", "fabric check bandwidth \"\"", 4, " on off ");
 	offers("_lnetx", "fabric check pa", 3, " pairs ");
 	offers("_lnetx", "peer show nid \"\"", 4, "  ");

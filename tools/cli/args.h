@@ -91,6 +91,7 @@ enum lx_arg_id {
 	LX_ARG_PING,
 	LX_ARG_OPENMETRICS,
 	LX_ARG_NAGIOS,
+	LX_ARG_TRACE,
 	LX_ARG_KFI, /* settings of a transport that lnetx does not have */
 	LX_ARGS
 };
