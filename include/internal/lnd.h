@@ -184,7 +184,7 @@ struct lx_lnd {
 	 */
 	void (*policy_changed)(struct lx_ni *ni, const struct lx_nid *nid, uint32_t net);
 
-	/* Calls lx_lnd_offloaded() with traffic not counted yet. May be NULL. */
+	/* Calls lx_lnd_offloaded(), lx_lnd_tcp_sent() with what is not counted yet. May be NULL. */
 	void (*count)(struct lx_ni *ni);
 
 	/**
@@ -324,6 +324,9 @@ void lx_lnd_change(struct lx_ni *ni, const struct lx_change *change);
 
 /* Monotonic time, ns; virtual in tests. */
 uint64_t lx_lnd_now(struct lx_ni *ni);
+
+/* TCP has sent these bytes to a peer since the last call; counted for it, if known, and the NI. */
+void lx_lnd_tcp_sent(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_tcp_bytes *more);
 
 /* The LND timeout: seconds for one attempt (lnet.md 13.4). */
 unsigned int lx_lnd_timeout(struct lx_ni *ni);

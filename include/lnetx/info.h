@@ -28,10 +28,17 @@ struct lx_latency { /* nanoseconds; all 0 without a sample */
 	uint64_t samples, min_nsec, max_nsec, avg_nsec;
 };
 
+/* Payload that sockets sent, without what the programs of the fast path forward. */
+struct lx_tcp_bytes {
+	uint64_t sent; /* each time that it was sent */
+	uint64_t resent; /* of these: sent again, as it seemed lost */
+};
+
 struct lx_traffic {
 	struct lx_io_counts io;
 	struct lx_type_counts sent, received, dropped;
 	struct lx_latency put_egress, get_rtt, put_ack;
+	struct lx_tcp_bytes tcp;
 };
 
 /* X(number in messages, name): global counters, in the order of control.md 3.5 */
@@ -318,6 +325,10 @@ struct lx_conn_info {
 	uint64_t tx_queued_bytes, tx_bytes, rx_bytes;
 	uint32_t zc_pending; /* zero-copy requests not yet acknowledged */
 	int64_t idle_s;
+	/* What TCP says; -1: this is none. */
+	int64_t tcp_sent, tcp_resent; /* as in struct lx_tcp_bytes */
+	int64_t srtt_us; /* smoothed round trip time */
+	int64_t unacked, cwnd; /* segments in flight, and how many may be */
 };
 
 /* ---- fault injection (lnet.md 14) ---------------------------------------- */

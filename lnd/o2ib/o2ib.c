@@ -317,6 +317,11 @@ static void describe(const struct lx_o2ib_conn *conn, struct lx_conn_info *info)
 		.rx_bytes = conn->rx_bytes,
 		.idle_s = (lx_o2ib_now(net) - last) / LX_O2IB_SECOND,
 		.type = "rc",
+		.tcp_sent = -1,
+		.tcp_resent = -1,
+		.srtt_us = -1,
+		.unacked = -1,
+		.cwnd = -1,
 	};
 	snprintf(info->local, sizeof(info->local), "%u.%u.%u.%u", net->ni->nid.addr[0],
 		 net->ni->nid.addr[1], net->ni->nid.addr[2], net->ni->nid.addr[3]);

@@ -334,6 +334,20 @@ void lx_sock_conn_ask(struct lx_sock_conn *conn, int count)
 	set_probes(conn, 1, 1, count);
 }
 
+void lx_sock_conn_count(struct lx_sock_conn *conn)
+{
+	struct lx_tcp_bytes more;
+	struct lx_tcpinfo info;
+
+	if (lx_tcpinfo_read(conn->fd, &info))
+		return;
+	more.sent = info.sent - conn->counted.sent;
+	more.resent = info.resent - conn->counted.resent;
+	conn->counted = (struct lx_tcp_bytes){ info.sent, info.resent };
+	if (more.sent)
+		lx_lnd_tcp_sent(conn->net->ni, &conn->peer->id.nid, &more);
+}
+
 bool lx_sock_conn_heard(const struct lx_sock_conn *conn, uint32_t ms)
 {
 	struct lx_tcpinfo info;
@@ -388,6 +402,8 @@ void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hs
 	conn->hstatus = hstatus;
 	lx_sock_conn_post(conn, 0);
 	lx_sock_offload_conn_closing(conn);
+	if (conn->phase == LX_SOCK_UP)
+		lx_sock_conn_count(conn);
 	conn->ops->closed(conn);
 	conn->peer = NULL;
 }

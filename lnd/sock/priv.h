@@ -375,6 +375,7 @@ struct lx_sock_conn {
 	uint64_t unsent_ns;
 	uint64_t unsent_from; /* tx_bytes then */
 	uint64_t tx_bytes, rx_bytes;
+	struct lx_tcp_bytes counted; /* told to the core */
 	uint32_t zc_next;   /* number of the next MSG_ZEROCOPY send */
 	uint8_t zc_copied;  /* times in a row that the kernel copied after all */
 	bool zc_on;
@@ -419,6 +420,8 @@ void lx_sock_conn_set_tos(struct lx_sock_conn *conn);
 void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn);
 /* Asks at once, and then each second, whether the peer lives; the kernel ends it after @count. */
 void lx_sock_conn_ask(struct lx_sock_conn *conn, int count);
+/* Tells the core what the socket has sent since the last call. The peer must be known. */
+void lx_sock_conn_count(struct lx_sock_conn *conn);
 /* Whether the peer was heard in the last @ms. */
 bool lx_sock_conn_heard(const struct lx_sock_conn *conn, uint32_t ms);
 

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "../../user/base/setting.h"
+#include "../../user/io/tcpinfo.h"
 #include "priv.h"
 #include "sock.h"
 
@@ -310,6 +311,20 @@ static int sock_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 	return 0;
 }
 
+static void describe_tcp(const struct lx_sock_conn *conn, struct lx_conn_info *info)
+{
+	struct lx_tcpinfo tcp;
+
+	info->tcp_sent = info->tcp_resent = info->srtt_us = info->unacked = info->cwnd = -1;
+	if (lx_tcpinfo_read(conn->fd, &tcp))
+		return;
+	info->tcp_sent = tcp.sent;
+	info->tcp_resent = tcp.resent;
+	info->srtt_us = tcp.srtt_us;
+	info->unacked = tcp.unacked;
+	info->cwnd = tcp.cwnd;
+}
+
 static void describe(const struct lx_sock_conn *conn, struct lx_conn_info *info)
 {
 	const struct lx_sock_peer *peer = conn->peer;
@@ -331,6 +346,7 @@ static void describe(const struct lx_sock_conn *conn, struct lx_conn_info *info)
 	lx_addr_format(&conn->local, info->local, sizeof(info->local));
 	lx_addr_format(&conn->remote, info->remote, sizeof(info->remote));
 	snprintf(info->type, sizeof(info->type), "%s", lx_proto_ctype_name(conn->ctype));
+	describe_tcp(conn, info);
 }
 
 static void sock_conns(struct lx_ni *ni, const struct lx_nid *nid,
@@ -365,7 +381,10 @@ static unsigned int sock_peers(struct lx_ni *ni)
 
 static void sock_count(struct lx_ni *ni)
 {
-	lx_sock_offload_count(ni->lnd_data);
+	struct lx_sock_net *net = ni->lnd_data;
+
+	lx_sock_offload_count(net);
+	each_conn(net, lx_sock_conn_count);
 }
 
 static void sock_policy_changed(struct lx_ni *ni, const struct lx_nid *nid, uint32_t id)

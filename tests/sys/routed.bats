@@ -277,3 +277,32 @@ far_side_is() {
 routed_much() {
 	[ "$(stat_of r1 route_count)" -gt 50 ]
 }
+
+# advises TEXT: r1's doctor has this advice
+advises() {
+	lx r1 doctor >"$DIR/doctor"
+	grep -E "^advice   $1" "$DIR/doctor"
+}
+
+# resent NODE: bytes that its NIs sent again
+resent() {
+	lx "$1" -j net show | jq '[.net[].local_ni[].statistics.tcp_resent_bytes] | add'
+}
+
+@test "packets get lost behind the router: doctor, shows and metrics name the next hop" {
+	# What lanes carry is sent again by the client.
+	[ "$LNETX_BPF" = off ] || lx r1 bpf off
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
+	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s 64k -t 300 --timeout 30
+	lossy server eth0 20
+	eventually "$PATIENCE" advises "$SERVER: [0-9]+ % of the bytes to it were sent again in the last second: loss behind eth1"
+	run -1 grep "10.1.0.1@tcp1: .* sent again" "$DIR/doctor"
+	lx r1 -j conn show | jq -e 'all(.conn[]; .srtt_us > 0 and .cwnd_segments > 0)'
+	lx r1 metrics | grep -E 'lnetx_ni_tcp_resent_bytes_total\{nid="10.2.0.11@tcp2".* [1-9]'
+	lx r1 -s conn show | grep -E 'TCP BYTES +SENT AGAIN +SRTT US +UNACKED +CWND'
+	# Its connections are closed, but not forgotten.
+	on server tc qdisc del dev eth0 clsact
+	end_load client
+	lx r1 disconnect all
+	[ "$(resent r1)" -gt 0 ]
+}

@@ -376,6 +376,13 @@ void lx_lnd_offloaded(struct lx_ni *ni, const struct lx_nid *nid,
 	lx_env_wake(ni->env);
 }
 
+void lx_lnd_tcp_sent(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_tcp_bytes *more)
+{
+	node_of(ni)->tcp.sent += more->sent;
+	node_of(ni)->tcp.resent += more->resent;
+	node_of(ni)->tcp_to = *nid;
+}
+
 unsigned int lx_lnd_timeout(struct lx_ni *ni)
 {
 	return 49;

@@ -53,6 +53,8 @@ struct fake_node {
 	unsigned int n_parsed, n_lost, n_link, n_up, n_down, n_gets;
 	unsigned int n_offloaded; /* PUTs by lanes */
 	struct lx_nid offloaded_from;
+	struct lx_tcp_bytes tcp; /* of all peers */
+	struct lx_nid tcp_to;
 	struct lx_type_counts lost; /* of the last lane that was lost */
 	uint64_t lost_payload;
 	enum lx_hstatus lost_hstatus;

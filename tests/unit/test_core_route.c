@@ -2,6 +2,7 @@
 /* Routes and gateways: configuration, state, and selection. */
 #include "routeworld.h"
 
+#include "../../user/core/count.h"
 #include "../../user/core/credit.h"
 #include "../../user/core/probe.h"
 #include "../../user/core/reach.h"
@@ -718,6 +719,26 @@ static void gateway_heard_without_the_core(void **state)
 	assert_int_equal(live_routes(a), 2);
 }
 
+/* By NI and by peer NI; "stats reset" clears them. */
+static void tcp_bytes_are_counted(void **state)
+{
+	struct lx_nid peer = nid("10.0.0.1@tcp1"), nobody = nid("10.0.0.99@tcp1");
+	struct lx_core_ni *ni = ni_of(r1, "10.0.0.11@tcp1");
+	const struct lx_tcp_bytes more = { .sent = 1000, .resent = 20 };
+	const struct lx_tcp_bytes *of_peer = &pni_of(r1, "10.0.0.1@tcp1")->traffic.tcp;
+
+	lx_lnd_tcp_sent(&ni->ni, &peer, &more);
+	lx_lnd_tcp_sent(&ni->ni, &peer, &more);
+	lx_lnd_tcp_sent(&ni->ni, &nobody, &more);
+	assert_int_equal(ni->traffic.tcp.sent, 3000);
+	assert_int_equal(ni->traffic.tcp.resent, 60);
+	assert_int_equal(of_peer->sent, 2000);
+	assert_int_equal(of_peer->resent, 40);
+	lx_count_reset(r1->core);
+	assert_int_equal(ni->traffic.tcp.sent, 0);
+	assert_int_equal(of_peer->resent, 0);
+}
+
 static void switched_off_router_is_left_out(void **state)
 {
 	assert_int_equal(lx_monitor_route(r1->core, false, false), 0);
@@ -921,6 +942,7 @@ int main(void)
 		ROUTE_TEST(credits_outlive_the_fastpath),
 		ROUTE_TEST(removed_peer_shares_nothing),
 		ROUTE_TEST(gateway_heard_without_the_core),
+		ROUTE_TEST(tcp_bytes_are_counted),
 		ROUTE_TEST(switched_off_router_is_left_out),
 		ROUTE_TEST(starting_ends_the_stop),
 		ROUTE_TEST(order_of_routes_is_constant),

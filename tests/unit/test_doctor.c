@@ -11,7 +11,7 @@
 #include "../../tools/cli/lnetx.h"
 #include "../../tools/cli/json.h"
 #include "../../tools/cli/requests.h"
-#include "../../tools/host/findings.h"
+#include "../../tools/host/doctor.h"
 #include "../../tools/host/rxqueue.h"
 #include "../../user/daemon/clocks.h"
 #include "cliworld.h"
@@ -312,6 +312,66 @@ static void test_findings(void **state)
 	json_decref(f.list);
 }
 
+/* A look at two connections with one peer, and one with another. */
+static json_t *conns_with(int64_t sent, int64_t resent, int64_t other)
+{
+	return json_pack(
+		"[{ss, ss, ss, ss, sI, sI}, {ss, ss, ss, ss, sI, sI}, {ss, ss, ss, ss}]", "peer",
+		"12345-192.0.2.2@tcp1", "nid", "192.0.2.1@tcp1", "local", "a", "remote", "b",
+		"tcp_sent_bytes", (json_int_t)sent, "tcp_resent_bytes", (json_int_t)resent, "peer",
+		"12345-192.0.2.2@tcp1", "nid", "192.0.2.1@tcp1", "local", "c", "remote", "b",
+		"tcp_sent_bytes", (json_int_t)other, "tcp_resent_bytes", (json_int_t)0, "peer",
+		"12345-192.0.2.3@o2ib", "nid", "192.0.2.1@o2ib", "local", "d", "remote", "e");
+}
+
+/* The findings after these bytes, beyond those of before. */
+static json_t *lost(int64_t sent, int64_t resent, int64_t other)
+{
+	struct lx_doctor d = { .found = { json_array() }, .nodes = json_object() };
+	json_t *before = conns_with(1000000, 900000, 5), *list;
+	json_t *after = conns_with(1000000 + sent, 900000 + resent, 5 + other);
+	unsigned int n;
+
+	d.nets = json_pack("[{ss, s[{ss, s{ss}}]}]", "net type", "tcp1", "local NI(s)", "nid",
+			   "192.0.2.1@tcp1", "interfaces", "0", "eth1");
+	json_object_set_new(d.nodes, "192.0.2.2@tcp1", json_string("192.0.2.9@tcp"));
+	assert_true(lx_doctor_has_resent(before));
+	lx_doctor_loss(&d, before, after);
+	list = lx_findings_sorted(&d.found, &n);
+	assert_int_equal(n, 0); /* advice: TCP sends it again */
+	json_decref(d.found.list);
+	json_decref(d.nodes);
+	json_decref(d.nets);
+	json_decref(before);
+	json_decref(after);
+	return list;
+}
+
+static void test_loss(void **state)
+{
+	json_t *list = lost(500000, 150000, 500000);
+
+	assert_int_equal(json_array_size(list), 1);
+	says(list, 0, "advice", "192.0.2.2@tcp1",
+	     "15 % of the bytes to it were sent again in the last second: loss behind eth1", "");
+	json_decref(list);
+	/* Too little of it, too little in all, too few to tell, nothing new. */
+	list = lost(500000, 9000, 500000);
+	assert_int_equal(json_array_size(list), 0);
+	json_decref(list);
+	list = lost(50000, 20000, 1000);
+	assert_int_equal(json_array_size(list), 0);
+	json_decref(list);
+	list = lost(100000, 1500, 0);
+	assert_int_equal(json_array_size(list), 0);
+	json_decref(list);
+	list = lost(0, 0, 0);
+	assert_int_equal(json_array_size(list), 0);
+	json_decref(list);
+	/* A node without lnetxd's answer. */
+	assert_false(lx_doctor_has_resent(NULL));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +382,7 @@ int main(int argc, char **argv)
 		TEST(test_refused),
 		cmocka_unit_test(test_cpu_mask),
 		cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_loss),
 	};
 	int failed;
 

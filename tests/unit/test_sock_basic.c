@@ -289,6 +289,47 @@ static struct lx_sock_conn *a_conn(void)
 	return lx_list_first(&peer->conns, struct lx_sock_conn, link);
 }
 
+struct tcp_sum {
+	uint64_t sent;
+	unsigned int n_bad;
+};
+
+static int add_tcp(const struct lx_conn_info *info, void *arg)
+{
+	struct tcp_sum *sum = arg;
+
+	sum->sent += info->tcp_sent;
+	sum->n_bad += info->tcp_sent <= 0 || info->tcp_resent < 0 || info->srtt_us <= 0 ||
+		      info->unacked < 0 || info->cwnd <= 0;
+	return 0;
+}
+
+/* What TCP sent is counted once, also that of connections that are closed. */
+static void test_tcp_bytes(void **state)
+{
+	struct tcp_sum sum = { 0 };
+
+	exchange(a, b, &id_b, 1 << 20);
+	assert_true(fake_wait_conns(a, 3, 20000));
+	lx_env_lock(a->env);
+	a->ni.lnd->conns(&a->ni, NULL, add_tcp, &sum);
+	assert_int_equal(sum.n_bad, 0);
+	assert_true(sum.sent > 1 << 20);
+	a->tcp = (struct lx_tcp_bytes){ 0 };
+	a->ni.lnd->count(&a->ni);
+	a->ni.lnd->count(&a->ni);
+	assert_true(a->tcp.sent >= sum.sent && a->tcp.sent < sum.sent + (1 << 20));
+	assert_true(lx_nid_eq(&a->tcp_to, &id_b.nid));
+	lx_env_unlock(a->env);
+
+	exchange(a, b, &id_b, 1 << 20);
+	lx_env_lock(a->env);
+	assert_int_equal(lx_sock_lnd.disconnect(&a->ni, NULL), 3);
+	assert_true(a->tcp.sent > sum.sent + (1 << 20));
+	assert_true(a->tcp.sent < sum.sent + (2 << 20));
+	lx_env_unlock(a->env);
+}
+
 static int tcp_option(int option)
 {
 	socklen_t len = sizeof(int);
@@ -438,6 +479,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_truncate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forward, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_keepalive, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tcp_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_disconnect, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_shutdown_busy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_startup_errors, setup, teardown),

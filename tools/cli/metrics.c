@@ -102,6 +102,11 @@ static const struct lx_metric ni_metrics[] = {
 	GAUGE("lnetx_ni_tx_credits_min", "their lowest number so far", "tx_credits_min"),
 	GAUGE("lnetx_ni_peers", "peer NIs on its net", "peers"),
 	GAUGE("lnetx_ni_connections", "connections of the NI", "conns"),
+	COUNTER("lnetx_ni_tcp_sent_bytes",
+		"what the NI's sockets sent, without what the programs forward",
+		"statistics.tcp_sent_bytes"),
+	COUNTER("lnetx_ni_tcp_resent_bytes", "of that, sent again, as it seemed lost",
+		"statistics.tcp_resent_bytes"),
 	{ 0 }
 };
 
@@ -173,6 +178,11 @@ static const struct lx_metric peer_metrics[] = {
 		"available_tx_credits"),
 	GAUGE("lnetx_peer_tx_credits_min", "their lowest number so far", "min_tx_credits"),
 	GAUGE("lnetx_peer_tx_queued_bytes", "payload that waits for it", "tx_q_num_of_buf"),
+	COUNTER("lnetx_peer_tcp_sent_bytes",
+		"what sockets sent to it, without what the programs forward",
+		"statistics.tcp_sent_bytes"),
+	COUNTER("lnetx_peer_tcp_resent_bytes", "of that, sent again, as it seemed lost",
+		"statistics.tcp_resent_bytes"),
 	{ 0 }
 };
 

@@ -202,19 +202,25 @@ static void check_jump(struct lx_doctor *d)
 				jump > 0 ? "forward" : "back", jump > 0 ? jump : -jump);
 }
 
-/* Looks twice. A node that never lost a message, and does not forward any, is not watched. */
+/*
+ * Looks twice. A node that never lost a message or a packet, and does not forward any, is not
+ * watched.
+ */
 static void watch(struct lx_doctor *d, bool router)
 {
 	json_t *counters = counters_of(d), *counters_then, *status, *status_then;
+	json_t *conns = lx_doctor_list(d, LX_CTL_CONN), *conns_then;
 	int64_t ms;
 
-	if (router || has_lost(counters)) {
+	if (router || has_lost(counters) || lx_doctor_has_resent(conns)) {
 		status = lx_doctor_row(d, LX_CTL_DAEMON);
 		ms = lx_clock_ms();
 		usleep(WATCH_MS * 1000);
 		status_then = lx_doctor_row(d, LX_CTL_DAEMON);
 		ms = lx_clock_ms() - ms;
 		counters_then = counters_of(d);
+		conns_then = lx_doctor_list(d, LX_CTL_CONN);
+		lx_doctor_loss(d, conns, conns_then);
 		if (router)
 			check_cpu(d, status, status_then, ms);
 		if (counters && counters_then)
@@ -222,8 +228,10 @@ static void watch(struct lx_doctor *d, bool router)
 		json_decref(status);
 		json_decref(status_then);
 		json_decref(counters_then);
+		json_decref(conns_then);
 	}
 	json_decref(counters);
+	json_decref(conns);
 }
 
 /* ---- the command ------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The parts of "lnetx doctor": doctor.c asks lnetxd about this node, doctor_peers.c about others,
- * doctor_fastpath.c about its programs; doctor_host.c looks at Linux.
+ * doctor_loss.c about connections, doctor_fastpath.c about its programs; doctor_host.c looks at
+ * Linux.
  */
 #ifndef LX_TOOLS_DOCTOR_H
 #define LX_TOOLS_DOCTOR_H
@@ -65,6 +66,11 @@ struct lx_finding lx_doctor_about(const struct lx_doctor *d, enum lx_finding_ran
 				  const char *about, const char *next);
 /* Looks for problems with others. */
 void lx_doctor_peers(struct lx_doctor *d);
+
+/* Whether TCP ever sent bytes again on one of these connections, a list of LX_CTL_CONN. */
+bool lx_doctor_has_resent(const json_t *conns);
+/* Looks for packets that got lost between two such lists; NULL: none. */
+void lx_doctor_loss(struct lx_doctor *d, const json_t *before, const json_t *after);
 
 /* Looks for problems of a router's programs. */
 void lx_doctor_fastpath(struct lx_doctor *d);

@@ -123,6 +123,20 @@ uint64_t lx_count_offloaded(struct lx_core_ni *ni, struct lx_peer_ni *pni,
 	return n;
 }
 
+static void add_tcp(struct lx_tcp_bytes *to, const struct lx_tcp_bytes *more)
+{
+	to->sent += more->sent;
+	to->resent += more->resent;
+}
+
+void lx_count_tcp_sent(struct lx_core_ni *ni, struct lx_peer_ni *pni,
+		       const struct lx_tcp_bytes *more)
+{
+	add_tcp(&ni->traffic.tcp, more);
+	if (pni)
+		add_tcp(&pni->traffic.tcp, more);
+}
+
 void lx_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t type)
 {
 	ni->traffic.io.drop++;

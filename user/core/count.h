@@ -34,6 +34,10 @@ void lx_count_lost(struct lx_core_msg *msg);
 uint64_t lx_count_offloaded(struct lx_core_ni *ni, struct lx_peer_ni *pni,
 			    const struct lx_offloaded *c);
 
+/* TCP has sent these bytes, too. @pni NULL: unknown. */
+void lx_count_tcp_sent(struct lx_core_ni *ni, struct lx_peer_ni *pni,
+		       const struct lx_tcp_bytes *more);
+
 /* Counts offloaded messages that were lost as dropped. Returns how many. */
 uint64_t lx_count_offload_lost(struct lx_core_ni *ni, struct lx_peer_ni *pni,
 			       const struct lx_type_counts *n, uint64_t payload);

@@ -217,6 +217,11 @@ void lx_lnd_offloaded(struct lx_ni *lni, const struct lx_nid *nid, const struct 
 	lx_announce_routed(lni->core, from);
 }
 
+void lx_lnd_tcp_sent(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_tcp_bytes *more)
+{
+	lx_count_tcp_sent(lx_core_ni(ni), lx_peer_ni_lookup(ni->core, nid), more);
+}
+
 /* ---- for us ---------------------------------------------------------------------------- */
 
 static void fill_event(struct lx_core_msg *msg, enum lx_event_type type)

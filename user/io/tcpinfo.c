@@ -27,6 +27,10 @@ int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info)
 	ret_info->srtt_us = info.tcpi_rtt;
 	ret_info->rto_us = info.tcpi_rto;
 	ret_info->acked = info.tcpi_bytes_acked;
+	ret_info->sent = info.tcpi_bytes_sent;
+	ret_info->resent = info.tcpi_bytes_retrans;
+	ret_info->unacked = info.tcpi_unacked;
+	ret_info->cwnd = info.tcpi_snd_cwnd;
 	ret_info->rtt_us = info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt;
 	return 0;
 }

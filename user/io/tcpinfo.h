@@ -16,6 +16,9 @@ struct lx_tcpinfo {
 	uint32_t srtt_us; /* smoothed round trip time */
 	uint32_t rto_us; /* after which it repeats what is not acknowledged */
 	uint64_t acked; /* payload bytes that the peer has acknowledged */
+	uint64_t sent,
+		resent; /* payload bytes sent, and of these, sent again; 0 below Linux 4.19 */
+	uint32_t unacked, cwnd; /* segments in flight, and how many may be */
 };
 
 /* Returns 0 or -errno. */

@@ -46,6 +46,8 @@ static const struct lx_field counts_fields[] = {
 	LATENCY(4, "put_egress", put_egress),
 	LATENCY(8, "get_rtt", get_rtt),
 	LATENCY(12, "put_ack", put_ack),
+	{ NUMBER(16, "tcp_sent_bytes", tcp.sent), OWN, .col = "TCP BYTES", .wide = true },
+	{ NUMBER(17, "tcp_resent_bytes", tcp.resent), OWN, .col = "SENT AGAIN", .wide = true },
 	END
 };
 static LX_SCHEMA(counts, "statistics", OF);
@@ -371,6 +373,11 @@ static const struct lx_field conn_fields[] = {
 	{ NUMBER(9, "rx_bytes", rx_bytes), .col = "RX BYTES" },
 	{ NUMBER(10, "zc_pending", zc_pending), .col = "ZC", .wide = true },
 	{ NUMBER(11, "idle_s", idle_s), .col = "IDLE", .wide = true },
+	{ NUMBER(12, "tcp_sent_bytes", tcp_sent), UNSET, .col = "TCP BYTES", .wide = true },
+	{ NUMBER(13, "tcp_resent_bytes", tcp_resent), UNSET, .col = "SENT AGAIN", .wide = true },
+	{ NUMBER(14, "srtt_us", srtt_us), UNSET, .col = "SRTT US", .wide = true },
+	{ NUMBER(15, "unacked_segments", unacked), UNSET, .col = "UNACKED", .wide = true },
+	{ NUMBER(16, "cwnd_segments", cwnd), UNSET, .col = "CWND", .wide = true },
 	END
 };
 static LX_SCHEMA(conn, "conn", OF);
