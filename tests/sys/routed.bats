@@ -289,7 +289,7 @@ resent() {
 	lx "$1" -j net show | jq '[.net[].local_ni[].statistics.tcp_resent_bytes] | add'
 }
 
-@test "packets get lost behind the router: doctor, shows and metrics name the next hop" {
+@test "packets get lost behind the router: doctor, shows, metrics and explain name the next hop" {
 	# What lanes carry is sent again by the client.
 	[ "$LNETX_BPF" = off ] || lx r1 bpf off
 	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
@@ -297,7 +297,14 @@ resent() {
 	lossy server eth0 20
 	eventually "$PATIENCE" advises "$SERVER: [0-9]+ % of the bytes to it were sent again in the last second: loss behind eth1"
 	run -1 grep "10.1.0.1@tcp1: .* sent again" "$DIR/doctor"
-	lx r1 -j conn show | jq -e 'all(.conn[]; .srtt_us > 0 and .cwnd_segments > 0)'
+	lx r1 explain peer $SERVER >"$DIR/page"
+	cat "$DIR/page"
+	grep -E "^$SERVER is up" "$DIR/page"
+	grep "way       by 10.2.0.11@tcp2 on eth1, up" "$DIR/page"
+	grep -E "TCP sent  [0-9]+ bytes, of these again [1-9]" "$DIR/page"
+	lx r1 -j explain peer $SERVER | jq -e '.explain | .now.tcp_sent_bytes > 0 and
+		all(.conns[]; .srtt_us > 0 and .cwnd_segments > 0) and
+		.peer.peer_ni[0].statistics.tcp_resent_bytes > 0'
 	lx r1 metrics | grep -E 'lnetx_ni_tcp_resent_bytes_total\{nid="10.2.0.11@tcp2".* [1-9]'
 	lx r1 -s conn show | grep -E 'TCP BYTES +SENT AGAIN +SRTT US +UNACKED +CWND'
 	# Its connections are closed, but not forgotten.

@@ -132,12 +132,64 @@ static void test_json_results(void **state)
 	free(json);
 }
 
+/* One page of one peer: what shows have of it, and the way there. */
+static void test_explain(void **state)
+{
+	char *text;
+
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: up\n"
+	      "    interfaces: {0: eth0}\n"
+	      "route:\n- {net: tcp2, gateway: 10.0.0.2@tcp1, hop: -1, priority: 0, state: down, "
+	      "down_since: 2026-08-05T14:03:08+0200, down_reason: 'it does not answer'}\n"
+	      "peer:\n- primary nid: 10.0.0.2@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+	      "  - {nid: 10.0.0.2@tcp1, state: up, max_ni_tx_credits: 8, available_tx_credits: -2,"
+	      " min_tx_credits: -3, tx_q_num_of_buf: 5000, statistics: {send_count: 7,"
+	      " recv_count: 6, drop_count: 0, tcp_sent_bytes: 2000, tcp_resent_bytes: 300},"
+	      " health stats: {health value: 900, timeout: 4}}\n"
+	      "conn:\n- {peer: 12345-10.0.0.2@tcp1, nid: 10.0.0.1@tcp1, type: control, "
+	      "local: '10.0.0.1:1023', remote: '10.0.0.2:988', version: 3, tcp_sent_bytes: 2000, "
+	      "tcp_resent_bytes: 300, srtt_us: 77, unacked_segments: 5, cwnd_segments: 10}\n"
+	      "- {peer: 12345-10.0.0.3@tcp1, nid: 10.0.0.1@tcp1, type: any, "
+	      "local: '10.0.0.1:1022', remote: '10.0.0.3:988', version: 3}\n");
+	text = output_of("lnetx explain peer 10.0.0.2@tcp1");
+	assert_non_null(strstr(text,
+			       "10.0.0.2@tcp1 is up\n"
+			       "  way       by 10.0.0.1@tcp1 on eth0, up\n"
+			       "  waiting   2 messages to it for transmit credits (5000 bytes); "
+			       "credits -2 of 8, lowest -3\n"
+			       "  health    900 of 1000; failures: timeout 4\n"
+			       "  messages  7 sent, 6 received, 0 dropped\n"
+			       "  TCP sent  2000 bytes, of these again 300 (15 %)\n"
+			       "in the last "));
+	assert_non_null(strstr(text, "10.0.0.2:988"));
+	assert_null(strstr(text, "10.0.0.3:988"));
+	free(text);
+	json_has("lnetx -j explain peer 10.0.0.2@tcp1",
+		 "\"ways\":[{\"nid\":\"10.0.0.2@tcp1\",\"nis\":[{\"nid\":\"10.0.0.1@tcp1\","
+		 "\"status\":\"up\",\"interface\":\"eth0\"}],\"routes\":[]}]");
+	json_has("lnetx -j explain peer 10.0.0.2@tcp1",
+		 "\"srtt_us\":77,\"unacked_segments\":5,\"cwnd_segments\":10");
+	/* Behind a gateway: the connections are the gateway's. */
+	text = output_of("lnetx explain peer 10.9.0.5@tcp2");
+	assert_non_null(strstr(text, "10.9.0.5@tcp2 is not known: nothing came from it, or was "
+				     "sent to it\n  way       through 10.0.0.2@tcp1, down since "));
+	assert_non_null(strstr(text, ": it does not answer\n"));
+	assert_non_null(strstr(text, "10.0.0.2:988"));
+	free(text);
+	prints("lnetx explain peer 10.9.0.5@tcp7", "no NI on its net, and no route to it");
+	prints("lnetx -s conn show", "TCP BYTES  SENT AGAIN  SRTT US  UNACKED  CWND\n");
+	prints("lnetx -s peer show", "TCP BYTES  SENT AGAIN");
+	fails(2, "lnetx explain peer", "give a NID of a peer");
+	fails(2, "lnetx explain peer bogus", "not a NID");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_json_errors),
 		TEST(test_json_probes),
 		TEST(test_json_results),
+		TEST(test_explain),
 	};
 	int failed;
 

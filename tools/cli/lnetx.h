@@ -54,7 +54,7 @@ extern const struct lx_lnetx_object lx_lnetx_cmds[];
 extern const struct lx_command lx_guard_commands[], lx_bpf_commands[], lx_stream_commands[],
 	lx_lane_commands[], lx_trace_commands[], lx_udsp_commands[], lx_fault_commands[],
 	lx_doctor_commands[], lx_fabric_commands[], lx_selftest_commands[], lx_metrics_commands[],
-	lx_ping_commands[], lx_discover_commands[], lx_report_commands[];
+	lx_ping_commands[], lx_discover_commands[], lx_report_commands[], lx_explain_commands[];
 
 /* Whether a hook of "bpf status" stands for an interface of the fast path: one of them does. */
 bool lx_bpf_is_interface(const json_t *hook);

@@ -449,6 +449,8 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	  LX_CTL_FAULT },
 	{ "doctor", lx_doctor_commands, "what is wrong with this node, and what to do",
 	  LX_CTL_DAEMON },
+	{ "explain", lx_explain_commands, "one peer: how it is reached, what waits and gets lost",
+	  LX_CTL_DAEMON },
 	{ "metrics", lx_metrics_commands, "state and counters for monitoring systems",
 	  LX_CTL_DAEMON },
 	{ "report", lx_report_commands, "a text about this node, for a maintainer", LX_CTL_DAEMON },
