@@ -58,7 +58,7 @@ SHELL := $(CURDIR)/$(AS_OWNER)
 endif
 
 VERSION := $(shell sed -n 's/^.define LX_VERSION "\(.*\)"/\1/p' include/lnetx/version.h)
-SONAME := liblnetx.so.1
+SONAME := liblnetx.so.2
 CTL_SONAME := liblnetxctl.so.0
 V ?= 0
 SAN ?=

@@ -416,7 +416,7 @@ cp /usr/share/doc/liblnetx-dev/examples/*.c .
 cc putget.c -o putget $(pkg-config --cflags --libs lnetx) -pthread
 cc putget.c -o static -Wl,-Bstatic -llnetx -Wl,-Bdynamic $(pkg-config --static --libs lnetx)
 cc watch.c -o watch $(pkg-config --cflags --libs lnetxctl)
-ldd putget | grep "/lib/$(gcc -print-multiarch)/liblnetx.so.1"
+ldd putget | grep "/lib/$(gcc -print-multiarch)/liblnetx.so.2"
 ldd watch | grep "/lib/$(gcc -print-multiarch)/liblnetxctl.so.0"
 ./putget 127.0.0.1 &
 until ./putget 127.0.0.2 127.0.0.1 'hello, LNet'; do sleep 0.2; done

@@ -84,7 +84,7 @@ sees_change() {
 @test "the example is built with pkg-config against the shared library, and works" {
 	install_all
 	build_example --cflags --libs
-	[[ $(readelf -d "$DIR/putget") == *liblnetx.so.1* ]]
+	[[ $(readelf -d "$DIR/putget") == *liblnetx.so.2* ]]
 	run_example
 }
 

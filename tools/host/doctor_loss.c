@@ -12,7 +12,7 @@
 
 /* Below that, a look says nothing: TCP also repeats the last bytes of a message to be sure. */
 #define SENT_MIN 100000
-#define RESENT_MIN 5000
+#define RESENT_MIN 20000
 #define LOSS_PERCENT 1
 
 bool lx_doctor_has_resent(const json_t *conns)
