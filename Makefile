@@ -21,7 +21,7 @@
 #	make dist         the source of the last commit, as build/lnetx-VERSION.tar.gz
 #	make package-check *  install, upgrade, remove them in clean Debian 12 and 13; SUITES=trixie
 #	make fresh-check *  README and package-check as a new user, in fresh Debian 12 and 13
-#	make style        check the sources; so do make includes, circles, format-check
+#	make style        check the sources; so do make includes, circles, size, format-check
 #	make reference    renew the parts of the manual that come from tables
 #	make help         print this
 #
@@ -480,7 +480,7 @@ bench-o2ib:
 includes style:
 	$(Q)tests/check-$@
 
-circles: all
+circles size: all
 	$(Q)tests/check-$@ $(B)
 
 stack: bpf
@@ -604,7 +604,7 @@ dist:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man reference unit sys-programs captures syntax fuzzers deps check durations cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall dist package package-rpm package-check fresh-check clean
+.PHONY: all lib bpf programs man reference unit sys-programs captures syntax fuzzers deps check durations cross-check fuzz vmtest bench-o2ib includes style circles size stack format-check help always install uninstall dist package package-rpm package-check fresh-check clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.
