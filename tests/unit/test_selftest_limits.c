@@ -346,8 +346,7 @@ static void switched_off(void **state)
 	assert_int_equal(lst_ask(&c, A, LX_LST_DEBUG, &msg), -ETIMEDOUT);
 }
 
-/* ---- everything at once ------------------------------------------------------------------------
- */
+/* ---- everything at once ------------------------------------------------------------ */
 
 /*
  * Random requests of three consoles, over a network that loses messages and breaks connections.

@@ -62,9 +62,8 @@ static void print_status(const json_t *info)
 		puts("fast path off: \"lnetx bpf on\" lets the kernel forward messages again");
 	if (*lx_json_text(info, "resegments"))
 		printf("cuts      off: %s\n"
-		       "          packets with messages for several next hops are resegmented, "
-		       "which "
-		       "takes longer\n",
+		       "          packets with messages for several next hops are "
+		       "resegmented, which takes longer\n",
 		       lx_json_text(info, "resegments"));
 	printf("pins      %s\n", *pins ? pins : "none");
 	if (*lx_json_text(info, "reason"))

@@ -210,8 +210,8 @@ static int take_times(const struct tongue *t, const struct lx_args *a, struct lx
 		return wrong(t->wrong, "please provide an interval to randomize");
 	if (!r->rate == !r->interval_s)
 		return wrong(t->wrong,
-			     "please provide either %s rate or interval but not both at the same "
-			     "time.",
+			     "please provide either %s rate or interval but not both "
+			     "at the same time.",
 			     kind_of(r->delay));
 	return 0;
 }
@@ -420,8 +420,8 @@ static int lctl_list(struct lx_session *s, bool delay)
 	if (n)
 		printf("LNet %s rules:\n", kind_of(delay));
 	else
-		printf("0@<0:0>->0@<0:0> (1/0 | 0%s) ptl 0, msg 0, 0/0, PUT 0, ACK 0, GET 0, REP "
-		       "0\n",
+		printf("0@<0:0>->0@<0:0> (1/0 | 0%s) ptl 0, msg 0, 0/0, PUT 0, ACK 0, "
+		       "GET 0, REP 0\n",
 		       delay ? ", latency 0" : "");
 	json_array_foreach (list, i, row) {
 		uint64_t portals = lx_json_int(row, "portals");

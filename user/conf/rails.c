@@ -41,8 +41,8 @@ static const char *addr_str(bool v6, const uint8_t *addr, char buf[INET6_ADDRSTR
 static int unexpected(const char *text, char *ret_why, size_t size)
 {
 	snprintf(ret_why, size,
-		 "rails \"%.40s\": a number of addresses, 1..%d, or the addresses (10.2.0.10-13) "
-		 "are expected",
+		 "rails \"%.40s\": a number of addresses, 1..%d, "
+		 "or the addresses (10.2.0.10-13) are expected",
 		 text, LX_RAILS_MAX);
 	return -EINVAL;
 }

@@ -188,8 +188,8 @@ const char *lx_yaml_text(struct lx_yaml *y, const yaml_node_t *node, const char 
 	}
 	if (node->type != YAML_SCALAR_NODE) {
 		lx_yaml_fail(y, node, -EINVAL,
-			     "invalid value for \"%s\": a %s, where one value "
-			     "is expected",
+			     "invalid value for \"%s\": a %s, "
+			     "where one value is expected",
 			     what, node->type == YAML_MAPPING_NODE ? "mapping" : "sequence");
 		return NULL;
 	}

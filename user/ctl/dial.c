@@ -137,8 +137,8 @@ int lx_dial(const char *address, int timeout_ms, char *ret_text, size_t text_siz
 			strerror(-err));
 	if (err)
 		return lx_explain(ret_text, text_size, err,
-				  "instance \"%s\": letters, digits, '_', '.' and '-' are "
-				  "expected",
+				  "instance \"%s\": letters, digits, '_', '.' "
+				  "and '-' are expected",
 				  address ? address : "?");
 	if (is_path && (size_t)snprintf(path, sizeof(path), "%s", address) >= sizeof(path))
 		err = -ENAMETOOLONG;

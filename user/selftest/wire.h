@@ -106,7 +106,7 @@ union lx_lst_params {
 	} LX_PACKED bulk_pages;
 } LX_PACKED;
 
-/* ---- a node's counters (3) */
+/* ---- a node's counters (3) --------------------------------------------------------- */
 
 struct lx_lst_framework_counters { /* per session */
 	uint32_t running_ms, active_batches, zombie_sessions, brw_errors, ping_errors;
