@@ -45,7 +45,7 @@ static void peer_reset(struct lx_o2ib_peer *peer)
 	peer->retry_at_ns = 0;
 }
 
-struct lx_o2ib_peer *lx_o2ib_peer_lookup(struct lx_o2ib_net *net, const struct lx_nid *nid)
+static struct lx_o2ib_peer *peer_lookup(struct lx_o2ib_net *net, const struct lx_nid *nid)
 {
 	struct lx_o2ib_peer *peer;
 
@@ -58,7 +58,7 @@ struct lx_o2ib_peer *lx_o2ib_peer_lookup(struct lx_o2ib_net *net, const struct l
 
 static struct lx_o2ib_peer *peer_obtain(struct lx_o2ib_net *net, const struct lx_nid *nid)
 {
-	struct lx_o2ib_peer *peer = lx_o2ib_peer_lookup(net, nid);
+	struct lx_o2ib_peer *peer = peer_lookup(net, nid);
 
 	if (peer)
 		return peer;
@@ -96,7 +96,8 @@ static unsigned int conns_wanted(const struct lx_o2ib_net *net)
 
 /* ---- dialling ----------------------------------------------------------------------- */
 
-enum lx_hstatus lx_o2ib_connect_hstatus(int error)
+/* The side at fault for a missing connection (o2iblnd.md 13). */
+static enum lx_hstatus connect_hstatus(int error)
 {
 	switch (error) {
 	case -ETIMEDOUT:
@@ -185,7 +186,7 @@ static void dial_failed(struct lx_o2ib_peer *peer, int error)
 			lx_nid_str(&peer->net->ni->nid), lx_nid_str(&peer->nid), strerror(-error),
 			peer->failures, peer->warn_pause_s);
 	peer_reset(peer);
-	fail_waiting(peer, error, lx_o2ib_connect_hstatus(error));
+	fail_waiting(peer, error, connect_hstatus(error));
 	tell_lost(peer, error);
 }
 
@@ -208,7 +209,7 @@ static void dial(struct lx_o2ib_peer *peer)
 		r = lx_o2ib_hw->dial(conn, buf, encode_params(conn, LX_O2IB_CONNREQ, buf));
 		if (!r)
 			return;
-		lx_o2ib_conn_close(conn, r, lx_o2ib_connect_hstatus(r));
+		lx_o2ib_conn_close(conn, r, connect_hstatus(r));
 		return;
 	}
 	dial_failed(peer, r);
@@ -253,7 +254,8 @@ int lx_o2ib_peer_send(struct lx_o2ib_net *net, const struct lx_nid *nid, struct 
 	return 0;
 }
 
-void lx_o2ib_peer_conn_up(struct lx_o2ib_conn *conn)
+/* A connection is established: sends what waits. */
+static void conn_up(struct lx_o2ib_conn *conn)
 {
 	struct lx_o2ib_peer *peer = conn->peer;
 	struct lx_o2ib_net *net = conn->net;
@@ -372,7 +374,7 @@ void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t
 	if (conn->state == LX_O2IB_ACCEPTING) {
 		conn->peer->n_accepting--;
 		conn->net->n_accepting--;
-		lx_o2ib_peer_conn_up(conn);
+		conn_up(conn);
 		return;
 	}
 	r = lx_o2ib_decode(pdata, len, &m);
@@ -388,7 +390,7 @@ void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t
 	conn->depth = conn->credits = conn->reserved = m.params.queue_depth;
 	conn->max_frags = m.params.max_frags;
 	conn->peer->dialling = NULL;
-	lx_o2ib_peer_conn_up(conn);
+	conn_up(conn);
 }
 
 /* Adjusts the next attempt to what the reject asks for. False: it is final. */
@@ -465,7 +467,7 @@ void lx_o2ib_cm_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
 			"next=\"compare the nets and tunables of both\"",
 			lx_nid_str(&net->ni->nid), lx_nid_str(&peer->nid),
 			lx_o2ib_rej_text(rej.why));
-	lx_o2ib_conn_close(conn, error, lx_o2ib_connect_hstatus(error));
+	lx_o2ib_conn_close(conn, error, connect_hstatus(error));
 	if (again && peer->retry_at_ns && peer->tries <= TRIES_AT_ONCE)
 		dial(peer);
 }
@@ -476,8 +478,9 @@ void lx_o2ib_cm_failed(struct lx_o2ib_conn *conn, int error)
 		return;
 	if (conn->state == LX_O2IB_DIALLING && !error)
 		error = -ECONNREFUSED;
-	lx_o2ib_conn_close(conn, error, conn->state == LX_O2IB_UP ? LX_HSTATUS_REMOTE_DROPPED :
-								    lx_o2ib_connect_hstatus(error));
+	lx_o2ib_conn_close(conn, error,
+			   conn->state == LX_O2IB_UP ? LX_HSTATUS_REMOTE_DROPPED
+						     : connect_hstatus(error));
 }
 
 /* ---- requests of others ----------------------------------------------------------------- */

@@ -153,9 +153,6 @@ int lx_o2ib_tx_plan(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
 		    const struct lx_o2ib_desc *desc, bool flip);
 /* Encodes its next message into @buf of LX_O2IB_MSG_MAX bytes. Returns the length. */
 size_t lx_o2ib_tx_encode(struct lx_o2ib_tx *tx, void *buf, uint8_t credits);
-/* Describes a payload as an iovec. @ret_one: room for one element. -ENOMEM, -EIO. */
-int lx_o2ib_payload_iov(const struct lx_payload *payload, struct iovec *ret_one,
-			const struct iovec **ret_iov, unsigned int *ret_n);
 
 struct lx_o2ib_peer;
 
@@ -282,15 +279,10 @@ struct lx_o2ib_peer {
 	uint64_t forget_at_ns; /* with failures: the peer is kept until then */
 };
 
-struct lx_o2ib_peer *lx_o2ib_peer_lookup(struct lx_o2ib_net *net, const struct lx_nid *nid);
 int lx_o2ib_peer_send(struct lx_o2ib_net *net, const struct lx_nid *nid, struct lx_o2ib_tx *tx);
-/* A connection is established: sends what waits. */
-void lx_o2ib_peer_conn_up(struct lx_o2ib_conn *conn);
 void lx_o2ib_peer_tick(struct lx_o2ib_peer *peer, uint64_t now);
 void lx_o2ib_peer_shutdown(struct lx_o2ib_peer *peer);
 /* Frees unused peers. */
 void lx_o2ib_peers_sweep(struct lx_o2ib_net *net);
-/* The side at fault for a missing connection (o2iblnd.md 13). */
-enum lx_hstatus lx_o2ib_connect_hstatus(int error);
 
 #endif

@@ -50,8 +50,9 @@ void lx_o2ib_tx_free(struct lx_o2ib_tx *tx)
 
 /* ---- memory --------------------------------------------------------------------- */
 
-int lx_o2ib_payload_iov(const struct lx_payload *payload, struct iovec *ret_one,
-			const struct iovec **ret_iov, unsigned int *ret_n)
+/* Describes a payload as an iovec. @ret_one: room for one element. -ENOMEM, -EIO. */
+static int payload_iov(const struct lx_payload *payload, struct iovec *ret_one,
+		       const struct iovec **ret_iov, unsigned int *ret_n)
 {
 	void *mem;
 	int r;
@@ -169,7 +170,7 @@ static int map_source(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
 	unsigned int n;
 	int r;
 
-	r = lx_o2ib_payload_iov(payload, &one, &iov, &n);
+	r = payload_iov(payload, &one, &iov, &n);
 	if (r)
 		return r;
 	*ret_n = pieces_of(iov, n, payload->offset, payload->length, piece, LX_O2IB_PIECES);
@@ -298,7 +299,7 @@ static size_t put_payload(const struct lx_payload *payload, char *to)
 	struct iovec one;
 	unsigned int n;
 
-	if (!payload->length || lx_o2ib_payload_iov(payload, &one, &iov, &n))
+	if (!payload->length || payload_iov(payload, &one, &iov, &n))
 		return 0;
 	lx_iov_copy(&dst, 0, iov, payload->offset, payload->length);
 	return payload->length;

@@ -119,7 +119,8 @@ bool lx_console_expired(const json_t *console, int64_t now)
 
 /* ---- groups --------------------------------------------------------------------------- */
 
-json_t *lx_console_find(const json_t *list, const char *name)
+/* Of an array of objects, the one with this name; NULL: none. */
+static json_t *find(const json_t *list, const char *name)
 {
 	json_t *object;
 	size_t i;
@@ -133,7 +134,7 @@ json_t *lx_console_find(const json_t *list, const char *name)
 
 json_t *lx_console_group(const json_t *console, const char *name)
 {
-	return json_object_get(lx_console_find(json_object_get(console, "groups"), name), "nodes");
+	return json_object_get(find(json_object_get(console, "groups"), name), "nodes");
 }
 
 int lx_console_group_add(json_t *console, const char *name)
@@ -219,7 +220,7 @@ void lx_console_sweep(json_t *console, json_t **ret_gone)
 
 json_t *lx_console_batch(const json_t *console, const char *name)
 {
-	return lx_console_find(json_object_get(console, "batches"), name);
+	return find(json_object_get(console, "batches"), name);
 }
 
 int lx_console_batch_add(json_t *console, const char *name)

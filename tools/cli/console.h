@@ -72,9 +72,6 @@ bool lx_console_expired(const json_t *console, int64_t now);
 
 /* ---- groups --------------------------------------------------------------------------- */
 
-/* Of an array of objects, the one with this name; NULL: none. */
-json_t *lx_console_find(const json_t *list, const char *name);
-
 /* The nodes of a group; NULL: no such group. */
 json_t *lx_console_group(const json_t *console, const char *name);
 

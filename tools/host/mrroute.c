@@ -446,7 +446,17 @@ static int setup(struct setup *m)
 	return err;
 }
 
-int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a)
+/*
+ * Adds the routes and rules that the tcp NIs lack. LX_ARG_UNDO: removes all of ours instead;
+ * LX_ARG_UNDO_ADDED: those that only lx_mrroute_add() made, for whatever lnetxd. LX_ARG_DRY_RUN:
+ * prints ip commands that would do it. Tables that somebody else has filled are left alone, and so
+ * is everything if the tunable skip_mr_route_setup is 1. Rules of addresses that are gone are
+ * removed.
+ *
+ * Returns 0 or a negative errno, recorded in the session: -EPERM, -EXDEV: lnetxd is in
+ * another network namespace.
+ */
+static int setup_mrrouting(struct lx_session *s, const struct lx_args *a)
 {
 	struct setup m LX_CLEANUP(fini) = { .session = s, .dry_run = a->v[LX_ARG_DRY_RUN] };
 	int err;
@@ -521,7 +531,7 @@ static const struct lx_option setup_options[] = {
 };
 
 const struct lx_lnetctl_cmd lx_lnetctl_mrrouting_cmd[] = {
-	{ "setup-mrrouting", lx_mrroute_setup,
+	{ "setup-mrrouting", setup_mrrouting,
 	  "Linux routes for several interfaces on one subnet", .option = setup_options,
 	  .style = LX_ERROR_OLD, .op = "manage" },
 	{ 0 }

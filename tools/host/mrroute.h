@@ -13,22 +13,10 @@
 
 #define LX_MRROUTE_PROTOCOL 98 /* of routes and rules (rtm_protocol); nobody else's */
 
-/**
- * lx_mrroute_setup - add the routes and rules that the tcp NIs lack
- * LX_ARG_UNDO: remove all of ours instead; LX_ARG_UNDO_ADDED: those that only lx_mrroute_add()
- * made, for whatever lnetxd. LX_ARG_DRY_RUN: print ip commands that would
- * do it. Tables that somebody else has filled are left alone, and so is everything if
- * the tunable skip_mr_route_setup is 1. Rules of addresses that are gone are removed.
- *
- * Returns 0 or a negative errno, recorded in the session: -EPERM, -EXDEV: lnetxd is in
- * another network namespace.
- */
-int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a);
-
 /*
- * The same after "net add". What it makes is marked as its own, and goes when the interface has no
- * NI any more: when the next one is added, or with these, lx_request_net_del() and
- * lx_request_down().
+ * Adds the routes and rules that the tcp NIs lack, after "net add". What it makes is marked as its
+ * own, and goes when the interface has no NI any more: when the next one is added, or with these,
+ * lx_request_net_del() and lx_request_down().
  */
 int lx_mrroute_add(struct lx_session *s);
 int lx_mrroute_net_del(struct lx_session *s, const struct lx_args *a);

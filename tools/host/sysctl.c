@@ -277,7 +277,15 @@ static int restore(struct lx_session *s, bool dry_run)
 	return err;
 }
 
-int lx_sysctl_setup(struct lx_session *s, const struct lx_args *a)
+/*
+ * Changes settings if the tunable enable_sysctl_setup is 1, else puts back the old ones.
+ * LX_ARG_UNDO: puts them back in any case. LX_ARG_DRY_RUN: prints sysctl commands instead.
+ * Built-in values only ever raise a setting; those of the file replace it.
+ *
+ * Returns 0 or a negative errno, recorded in the session: -EINVAL a mistake in the file,
+ * -EOPNOTSUPP the settings are not visible in this network namespace, -EACCES.
+ */
+static int setup_sysctls(struct lx_session *s, const struct lx_args *a)
 {
 	bool dry_run = a->v[LX_ARG_DRY_RUN];
 	int64_t enabled = 0;
@@ -303,7 +311,7 @@ static const struct lx_option setup_options[] = {
 };
 
 const struct lx_lnetctl_cmd lx_lnetctl_sysctl_cmd[] = {
-	{ "setup-sysctl", lx_sysctl_setup,
+	{ "setup-sysctl", setup_sysctls,
 	  "Linux settings for large systems, if enable_sysctl_setup is 1",
 	  .option = setup_options, .style = LX_ERROR_OLD, .op = "manage" },
 	{ 0 }

@@ -35,7 +35,7 @@ int lx_iprange_parse(const char *text, struct lx_iprange *ret_range)
 	return 0;
 }
 
-bool lx_iprange_match(const struct lx_iprange *range, bool v6, const uint8_t *addr)
+static bool range_matches(const struct lx_iprange *range, bool v6, const uint8_t *addr)
 {
 	if (range->v6 != v6)
 		return false;
@@ -62,7 +62,7 @@ struct result {
 static bool in_range(const struct lx_conf_rule *rule, const struct lx_conf_addr *addr)
 {
 	for (size_t i = 0; i < rule->n_ranges; i++) {
-		if (lx_iprange_match(&rule->range[i], addr->v6, addr->addr))
+		if (range_matches(&rule->range[i], addr->v6, addr->addr))
 			return true;
 	}
 	return rule->always;

@@ -29,8 +29,6 @@ struct lx_conf_addr {
 /* Returns 0 or -EINVAL. */
 int lx_iprange_parse(const char *text, struct lx_iprange *ret_range);
 
-bool lx_iprange_match(const struct lx_iprange *range, bool v6, const uint8_t *addr);
-
 /**
  * lx_rules_apply - create the NIs of the rules on a machine
  * @addr: its addresses, those of each interface in the interface's order

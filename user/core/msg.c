@@ -51,7 +51,7 @@ static void msg_free(struct lx_core_msg *msg)
 	lx_freelist_put(&msg->core->msg_freelist, msg, MSG_FREELIST_MAX);
 }
 
-bool lx_msg_is_reserved(const struct lx_core_msg *msg)
+static bool is_reserved(const struct lx_core_msg *msg)
 {
 	const struct lx_hdr *hdr = &msg->m.hdr;
 
@@ -388,9 +388,9 @@ static bool wait_for_discovery(struct lx_core_msg *msg, struct lx_peer *peer)
 {
 	struct lx_core *core = msg->core;
 
-	if (msg->response || msg->m.routing || msg->discovered || lx_msg_is_reserved(msg) ||
-	    core->tun.lnet_peer_discovery_disabled ||
-	    (peer->state & LX_PEER_RTR_DISCOVERY) || lx_peer_uptodate(peer))
+	if (msg->response || msg->m.routing || msg->discovered || is_reserved(msg) ||
+	    core->tun.lnet_peer_discovery_disabled || (peer->state & LX_PEER_RTR_DISCOVERY) ||
+	    lx_peer_uptodate(peer))
 		return false;
 	msg->phase = LX_PHASE_PENDING;
 	msg->discovered = true;
@@ -423,7 +423,7 @@ static int select_path(const struct lx_core_msg *msg, struct lx_peer_ni *dst,
 		.gateway = &msg->rtr_param,
 		.origin = &msg->m.hdr.src_nid,
 		.avoid = msg->avoid,
-		.reserved = lx_msg_is_reserved(msg),
+		.reserved = is_reserved(msg),
 		.dst_given = msg->md && !msg->response &&
 			     (msg->md->as_given || (msg->md->first_given && !msg->resends)),
 		.forwarded = forwarded,

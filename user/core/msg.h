@@ -124,8 +124,6 @@ void lx_msg_fail_ni(struct lx_core_ni *ni);
 /* The peer NI cannot be reached any more: ends the messages that wait for its credits. */
 void lx_msg_fail_peer(struct lx_peer_ni *pni);
 
-bool lx_msg_is_reserved(const struct lx_core_msg *msg);
-
 /* Whether the header of a PUT asks for an ACK. */
 bool lx_msg_asks_ack(const struct lx_hdr *put);
 

@@ -323,7 +323,7 @@ static int count_conn(const struct lx_conn_info *info, void *arg)
 	return 0;
 }
 
-void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info)
+static void describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info)
 {
 	struct lx_core *core = ni->ni.core;
 	bool lo = ni->ni.lnd->no_credits;
@@ -370,8 +370,7 @@ int lx_ni_describe_all(struct lx_core *core, struct lx_ni_info **ret_list, size_
 	if (!list)
 		return -ENOMEM;
 	n = 0;
-	lx_ni_for_each(net, ni, core)
-		lx_ni_describe(ni, &list[n++]);
+	lx_ni_for_each(net, ni, core) describe(ni, &list[n++]);
 	*ret_list = list;
 	*ret_n = n;
 	return 0;

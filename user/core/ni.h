@@ -104,7 +104,6 @@ void lx_ni_put(struct lx_core_ni *ni);
 void lx_ni_status_set(struct lx_core *core, struct lx_core_ni *ni, bool silent);
 void lx_ni_set_worn(struct lx_core *core, struct lx_core_ni *ni, bool worn);
 
-void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info);
 int lx_ni_describe_all(struct lx_core *core, struct lx_ni_info **ret_list, size_t *ret_n);
 
 #endif

@@ -402,10 +402,6 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			uint64_t until);
 
-/* Keeps a stream off lanes from now on, longer each time. */
-void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
-			 uint64_t now);
-
 /* ---- grant.c */
 
 /* The stream needs its grant no more, or waits no more for one. */

@@ -23,8 +23,9 @@ void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx
 	state->aside_ns = until;
 }
 
-void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
-			 uint64_t now)
+/* Keeps a stream off lanes from now on, longer each time. */
+static void stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
+			  uint64_t now)
 {
 	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : LX_ASIDE_MIN_NS;
 	if (state->aside_pause_ns > LX_ASIDE_MAX_NS)
@@ -41,7 +42,7 @@ static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 	if (bytes && gaps < LX_GAPS_MIN)
 		return;
 	if (bytes && bytes / gaps < LX_GAP_WORTH)
-		lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_LOSSY, now);
+		stream_no_use(state, s, LX_STREAM_ASIDE_LOSSY, now);
 	state->gaps_seen = s->gaps;
 	state->gaps_bytes_seen = s->lane_bytes;
 }
@@ -63,7 +64,7 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
 		state->aside_pause_ns = 0;
 		return;
 	}
-	lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_COSTLY, now);
+	stream_no_use(state, s, LX_STREAM_ASIDE_COSTLY, now);
 }
 
 /*

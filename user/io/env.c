@@ -95,7 +95,7 @@ uv_loop_t *lx_loop_uv(struct lx_loop *loop)
 	return &loop->uv;
 }
 
-bool lx_loop_is_current(const struct lx_loop *loop)
+static bool is_current(const struct lx_loop *loop)
 {
 	return current_loop == loop;
 }
@@ -136,7 +136,7 @@ static void post(struct lx_loop *loop, struct lx_list *list, struct lx_work *wor
 	work->loop = loop;
 	lx_list_append(list, &work->link);
 	__atomic_store_n(&loop->has_posted, true, __ATOMIC_RELAXED);
-	if (was_empty && !lx_loop_is_current(loop))
+	if (was_empty && !is_current(loop))
 		uv_async_send(&loop->wake);
 }
 

@@ -73,8 +73,6 @@ struct lx_loop *lx_env_loop(struct lx_env *env, unsigned int i);
 
 uv_loop_t *lx_loop_uv(struct lx_loop *loop);
 
-/* True if the caller runs on this loop's thread. */
-bool lx_loop_is_current(const struct lx_loop *loop);
 /* True if the caller runs on the thread of any loop of @env. */
 bool lx_env_on_loop(const struct lx_env *env);
 /* The loop of @env on whose thread the caller runs; NULL: none. */
