@@ -29,7 +29,7 @@
 LX_INLINE int lx_tcp_ts_is_old(const struct lx_tcp_ts *tcp_ts, const struct lx_seg *g)
 {
 	return g->has_ts && tcp_ts->recent && (__s32)(tcp_ts->recent - g->tsval) > 1 &&
-	       (__u32)(g->now_ns / 1000000000) - tcp_ts->recent_s < LX_TCP_TS_AGE_S;
+	       (__u32)(g->now_ns / LX_S_NS) - tcp_ts->recent_s < LX_TCP_TS_AGE_S;
 }
 
 /* For an accepted segment that starts no later than our last ACK to the peer. */
@@ -38,7 +38,7 @@ LX_INLINE void lx_tcp_ts_note(struct lx_tcp_ts *tcp_ts, const struct lx_seg *g)
 	if (!g->has_ts || (__s32)(g->tsval - tcp_ts->recent) <= 0)
 		return;
 	tcp_ts->recent = g->tsval;
-	tcp_ts->recent_s = g->now_ns / 1000000000;
+	tcp_ts->recent_s = g->now_ns / LX_S_NS;
 }
 
 /* @una: first byte that the other side has not acknowledged; @next: next one to send to it. */

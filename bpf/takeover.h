@@ -37,7 +37,7 @@ LX_INLINE void lx_takeover_tcp_ts(struct lx_tcp_ts *tcp_ts, const struct tcp_soc
 {
 	tcp_ts->offset = tp->tsoffset;
 	tcp_ts->recent = tp->rx_opt.ts_recent;
-	tcp_ts->recent_s = bpf_ktime_get_ns() / 1000000000;
+	tcp_ts->recent_s = bpf_ktime_get_ns() / LX_S_NS;
 }
 
 /*

@@ -9,8 +9,7 @@
 #ifndef LNETX_POLICY_H
 #define LNETX_POLICY_H
 
-#define LX_MS_NS 1000000ull
-#define LX_S_NS 1000000000ull
+#include "units.h"
 
 /*
  * Linux's TCP_RTO_MIN: a sender that has lost a packet may be silent for as long, then for twice

@@ -87,7 +87,7 @@ int lx_o2ib_conn_new(struct lx_o2ib_peer *peer, bool active, uint16_t version, u
 	conn->depth = depth;
 	conn->max_frags = max_frags;
 	conn->credits = conn->reserved = depth;
-	conn->deadline_ns = now + (limit > 5 * LX_O2IB_SECOND ? limit : 5 * LX_O2IB_SECOND);
+	conn->deadline_ns = now + (limit > 5 * LX_S_NS ? limit : 5 * LX_S_NS);
 	conn->last_tx_ns = conn->last_rx_ns = now;
 	lx_list_init(&conn->link);
 	lx_list_init(&conn->q_reserved);
@@ -150,7 +150,7 @@ static unsigned int high_water(const struct lx_o2ib_conn *conn)
 static bool keepalive_due(const struct lx_o2ib_conn *conn)
 {
 	return lx_o2ib_tun.keepalive &&
-	       lx_o2ib_now(conn->net) >= conn->last_tx_ns + lx_o2ib_tun.keepalive * LX_O2IB_SECOND;
+	       lx_o2ib_now(conn->net) >= conn->last_tx_ns + lx_o2ib_tun.keepalive * LX_S_NS;
 }
 
 static bool need_noop(const struct lx_o2ib_conn *conn)

@@ -315,7 +315,7 @@ static void describe(const struct lx_o2ib_conn *conn, struct lx_conn_info *info)
 		.tx_queued_bytes = queued_bytes(conn),
 		.tx_bytes = conn->tx_bytes,
 		.rx_bytes = conn->rx_bytes,
-		.idle_s = (lx_o2ib_now(net) - last) / LX_O2IB_SECOND,
+		.idle_s = (lx_o2ib_now(net) - last) / LX_S_NS,
 		.type = "rc",
 		.tcp_sent = -1,
 		.tcp_resent = -1,

@@ -151,7 +151,7 @@ static bool may_warn(struct lx_o2ib_peer *peer)
 		peer->warn_pause_s = WARN_MIN_S;
 	if (peer->warn_pause_s > WARN_MAX_S)
 		peer->warn_pause_s = WARN_MAX_S;
-	peer->warn_at_ns = now + peer->warn_pause_s * LX_O2IB_SECOND;
+	peer->warn_at_ns = now + peer->warn_pause_s * LX_S_NS;
 	return true;
 }
 
@@ -178,7 +178,7 @@ static void dial_failed(struct lx_o2ib_peer *peer, int error)
 	if (peer_in_use(peer))
 		return; /* try again for the messages that wait */
 	peer->failures++;
-	peer->forget_at_ns = lx_o2ib_now(peer->net) + FORGET_S * LX_O2IB_SECOND;
+	peer->forget_at_ns = lx_o2ib_now(peer->net) + FORGET_S * LX_S_NS;
 	if (may_warn(peer))
 		lx_warn("ni=%s peer=%s reason=\"cannot connect: %s\" failed=%u "
 			"action=\"messages to it fail, each tries again; no further line for "
@@ -444,7 +444,7 @@ static bool try_again(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
 		return false;
 	peer->retry_at_ns = lx_o2ib_now(peer->net);
 	if (peer->tries > TRIES_AT_ONCE)
-		peer->retry_at_ns += LX_O2IB_SECOND;
+		peer->retry_at_ns += LX_S_NS;
 	return true;
 }
 

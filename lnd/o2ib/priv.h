@@ -16,6 +16,7 @@
 #define LX_O2IB_PRIV_H
 
 #include <internal/lnd.h>
+#include <internal/units.h>
 
 #include "../../user/base/hash.h"
 #include "../../user/base/iov.h"
@@ -26,8 +27,6 @@
 #include "hw.h"
 #include "proto.h"
 #include "tunables.h"
-
-#define LX_O2IB_SECOND 1000000000ull
 
 /* The most NOOPs without a credit in flight. */
 #define LX_O2IB_OOB_NOOPS 2
@@ -92,7 +91,7 @@ static inline void lx_o2ib_net_put(struct lx_o2ib_net *net)
 
 static inline uint64_t lx_o2ib_net_timeout_ns(const struct lx_o2ib_net *net)
 {
-	return net->ni->lnd_tun.value[LX_O2IB_NI_TIMEOUT] * LX_O2IB_SECOND;
+	return net->ni->lnd_tun.value[LX_O2IB_NI_TIMEOUT] * LX_S_NS;
 }
 
 static inline uint64_t lx_o2ib_now(const struct lx_o2ib_net *net)

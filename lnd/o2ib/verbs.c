@@ -15,7 +15,7 @@
 #include "verbs.h"
 
 #define RESOLVE_MS 5000
-#define LINGER_NS (2 * LX_O2IB_SECOND)
+#define LINGER_NS (2 * LX_S_NS)
 #define PDATA_MAX 256
 
 /* Reasons in the CM's REJ. */

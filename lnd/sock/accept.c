@@ -45,7 +45,7 @@ static int half_open_new(struct lx_sock_listener *listener, int fd, const union 
 	conn->remote = *remote;
 	getsockname(fd, &conn->local.sa, &len);
 	conn->loopback = lx_addr_same_host(&conn->local, &conn->remote);
-	conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_SOCK_SECOND;
+	conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_S_NS;
 	conn->listener = listener;
 	listener->n_half_open++;
 	lx_list_append(&listener->half_open, &conn->link);
@@ -311,7 +311,7 @@ static void request_ready(struct lx_sock_conn *conn, int events)
 			lx_sock_conn_close(conn, -EPROTO, LX_HSTATUS_LOCAL_ERROR);
 		if (r <= 0)
 			return;
-		conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_SOCK_SECOND;
+		conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_S_NS;
 	}
 }
 

@@ -32,12 +32,12 @@
 #include "priv.h"
 
 /* Maximum age of the backlog by which a connection is chosen. */
-#define BACKLOG_AGE_NS (4 * LX_SOCK_MSEC)
+#define BACKLOG_AGE_NS (4 * LX_MS_NS)
 
 /* What the kernel may hold unsent: for so long, but this at least; looked at so often. */
-#define UNSENT_NS (20 * LX_SOCK_MSEC)
+#define UNSENT_NS (20 * LX_MS_NS)
 #define UNSENT_MIN (128u << 10)
-#define UNSENT_LOOK_NS (100 * LX_SOCK_MSEC)
+#define UNSENT_LOOK_NS (100 * LX_MS_NS)
 
 /* ---- names, small questions ----------------------------------------------- */
 
@@ -311,7 +311,7 @@ static void set_probes(struct lx_sock_conn *conn, int idle, int every, int count
  */
 void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn)
 {
-	int most = lx_sock_net_timeout_ns(conn->net) / LX_SOCK_SECOND - 1;
+	int most = lx_sock_net_timeout_ns(conn->net) / LX_S_NS - 1;
 	int idle = lx_sock_tun.keepalive_idle, every = lx_sock_tun.keepalive_intvl;
 	int count = lx_sock_tun.keepalive_count;
 	bool probe = idle && every && count;

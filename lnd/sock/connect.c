@@ -97,8 +97,8 @@ static const char *next_step(enum lx_down_why why)
 static void series_failed(struct lx_sock_peer *peer, int error, enum lx_down_why why,
 			  const char *reason)
 {
-	uint64_t min = lx_sock_tun.min_reconnectms * LX_SOCK_MSEC;
-	uint64_t max = lx_sock_tun.max_reconnectms * LX_SOCK_MSEC;
+	uint64_t min = lx_sock_tun.min_reconnectms * LX_MS_NS;
+	uint64_t max = lx_sock_tun.max_reconnectms * LX_MS_NS;
 	uint64_t interval = 2 * peer->dial_interval_ns;
 
 	if (interval < min)
@@ -111,7 +111,7 @@ static void series_failed(struct lx_sock_peer *peer, int error, enum lx_down_why
 	lx_warn("peer=%s nid=%s reason=\"cannot connect: %s\" action=\"messages to it fail; no new "
 		"attempt for %llu ms\"%s",
 		lx_nid_str(&peer->id.nid), lx_nid_str(&peer->net->ni->nid), reason,
-		(unsigned long long)(interval / LX_SOCK_MSEC), next_step(why));
+		(unsigned long long)(interval / LX_MS_NS), next_step(why));
 	/* Another address may have its messages now. */
 	peer->own_was_up = false;
 	lx_sock_origin_review(peer, lx_sock_now());
@@ -147,7 +147,7 @@ static void again_later(struct lx_sock_peer *peer)
 		return;
 	}
 	peer->dial = LX_SOCK_DIAL_WAIT;
-	peer->dial_at_ns = lx_sock_now() + lx_sock_tun.min_reconnectms * LX_SOCK_MSEC;
+	peer->dial_at_ns = lx_sock_now() + lx_sock_tun.min_reconnectms * LX_MS_NS;
 	lx_sock_host_hurry(peer->net->host);
 }
 

@@ -105,7 +105,7 @@ static bool may_replace(struct lx_sock_peer *peer, const struct lx_sock_conn *he
 
 	if (lx_sock_origin_is_own(peer, hello) || lx_sock_origin_is_only(peer, hello))
 		return true;
-	if (peer->doubted_ns && now >= peer->doubted_ns + PROOF_S * LX_SOCK_SECOND)
+	if (peer->doubted_ns && now >= peer->doubted_ns + PROOF_S * LX_S_NS)
 		return !was_heard(peer);
 	if (peer->doubted_ns)
 		return false;
@@ -121,7 +121,7 @@ void lx_sock_hello_tick(struct lx_sock_peer *peer, uint64_t now)
 {
 	struct lx_sock_conn *conn;
 
-	if (!peer->doubted_ns || now < peer->doubted_ns + DOUBT_S * LX_SOCK_SECOND)
+	if (!peer->doubted_ns || now < peer->doubted_ns + DOUBT_S * LX_S_NS)
 		return;
 	peer->doubted_ns = 0;
 	lx_list_for_each (conn, &peer->conns, link)
@@ -164,7 +164,7 @@ static void replaced(struct lx_sock_peer *peer, const struct lx_sock_conn *hello
  * Whether a connection that we are dialling has a claim: it is young, or has been answered. Where
  * what we send to the peer's port is dropped, only the peer's own attempts succeed.
  */
-#define CLAIM_NS LX_SOCK_SECOND
+#define CLAIM_NS LX_S_NS
 
 static bool we_connect(const struct lx_sock_peer *peer)
 {
@@ -228,8 +228,8 @@ int lx_sock_hello_read(struct lx_sock_conn *conn, struct lx_hello *ret_hello,
 			*ret_reason = "closed before its HELLO was complete";
 		if (r <= 0)
 			return r;
-		conn->deadline_ns = lx_sock_now() +
-				    (conn->active ? lx_sock_net_timeout_ns(conn->net)
-						  : lx_sock_tun.accept_timeout * LX_SOCK_SECOND);
+		conn->deadline_ns =
+			lx_sock_now() + (conn->active ? lx_sock_net_timeout_ns(conn->net)
+						      : lx_sock_tun.accept_timeout * LX_S_NS);
 	}
 }

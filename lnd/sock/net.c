@@ -89,7 +89,7 @@ uint64_t lx_sock_net_timeout_ns(const struct lx_sock_net *net)
 
 	if (!seconds)
 		seconds = lx_lnd_timeout(net->ni);
-	return (seconds ? seconds : 1) * LX_SOCK_SECOND;
+	return (seconds ? seconds : 1) * LX_S_NS;
 }
 
 unsigned int lx_sock_net_conns_per_peer(const struct lx_sock_net *net)

@@ -17,9 +17,6 @@
 #include "../../user/base/list.h"
 #include "../../user/io/netif.h"
 
-#define LX_SOCK_SECOND 1000000000ull
-#define LX_SOCK_MSEC 1000000ull
-
 /*
  * Real time; the clock of lx_lnd_now(), but coarse: it is read several times per message,
  * and a few milliseconds do not matter.

@@ -143,7 +143,7 @@ static void review_first(struct lx_sock_peer *peer, uint64_t now)
 		}
 	}
 	if (conn_from(peer, &peer->first))
-		peer->first_until_ns = now + KEEP_S * LX_SOCK_SECOND;
+		peer->first_until_ns = now + KEEP_S * LX_S_NS;
 }
 
 void lx_sock_origin_review(struct lx_sock_peer *peer, uint64_t now)

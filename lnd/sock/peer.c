@@ -78,7 +78,7 @@ bool lx_sock_peer_unused(struct lx_sock_peer *peer, uint64_t now)
 		return false;
 	if (!peer->dialled)
 		return true;
-	return now >= peer->dial_at_ns && now >= peer->last_alive_ns + IDLE_S * LX_SOCK_SECOND;
+	return now >= peer->dial_at_ns && now >= peer->last_alive_ns + IDLE_S * LX_S_NS;
 }
 
 /* ---- choosing a connection (7) -------------------------------------------- */

@@ -339,7 +339,7 @@ static void describe(const struct lx_sock_conn *conn, struct lx_conn_info *info)
 		.tx_queued_bytes = conn->queued_bytes,
 		.tx_bytes = conn->tx_bytes,
 		.rx_bytes = conn->rx_bytes,
-		.idle_s = (now - last) / LX_SOCK_SECOND,
+		.idle_s = (now - last) / LX_S_NS,
 	};
 	lx_list_for_each (tx, &peer->zc, zc_link)
 		info->zc_pending += tx->conn == conn;

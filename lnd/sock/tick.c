@@ -9,7 +9,7 @@
 
 #define KEEPALIVE_PAUSE_S 10
 /* The longest time from one tick to the next, unless lnetxd was stopped, or the machine slept. */
-#define AWAY_NS (3 * LX_SOCK_SECOND)
+#define AWAY_NS (3 * LX_S_NS)
 
 /* Closes connections that take too long to come up. */
 static bool tick_conns(struct lx_sock_host *host, uint64_t now)
@@ -37,10 +37,10 @@ static void keepalive(struct lx_sock_peer *peer, uint64_t now)
 
 	if (peer->version < LX_SOCK_V3 || lx_list_empty(&peer->conns) || !lx_sock_tun.keepalive)
 		return;
-	if (now < peer->last_alive_ns + lx_sock_tun.keepalive * LX_SOCK_SECOND ||
+	if (now < peer->last_alive_ns + lx_sock_tun.keepalive * LX_S_NS ||
 	    now < peer->next_keepalive_ns)
 		return;
-	peer->next_keepalive_ns = now + KEEPALIVE_PAUSE_S * LX_SOCK_SECOND;
+	peer->next_keepalive_ns = now + KEEPALIVE_PAUSE_S * LX_S_NS;
 	conn = lx_sock_peer_pick(peer, true, 0, true);
 	if (conn && conn->queued_bytes)
 		return;
@@ -72,7 +72,7 @@ static bool conn_ended(struct lx_sock_conn *conn, uint64_t now)
 	if (conn->rx.since_ns && now >= conn->rx.since_ns + timeout &&
 	    conn->rx.state != LX_SOCK_RX_WAIT) {
 		snprintf(reason, sizeof(reason), "nothing received for %llu s inside a message",
-			 (unsigned long long)(timeout / LX_SOCK_SECOND));
+			 (unsigned long long)(timeout / LX_S_NS));
 		lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
 		return true;
 	}
@@ -80,7 +80,7 @@ static bool conn_ended(struct lx_sock_conn *conn, uint64_t now)
 		conn->tx_since_ns = now;
 	} else if (now >= conn->tx_since_ns + timeout) {
 		snprintf(reason, sizeof(reason), "the peer has taken no data for %llu s",
-			 (unsigned long long)(timeout / LX_SOCK_SECOND));
+			 (unsigned long long)(timeout / LX_S_NS));
 		lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
 		return true;
 	}
@@ -176,7 +176,7 @@ static void note_absence(struct lx_sock_host *host, uint64_t now)
 		return;
 	lx_info("seconds=%lld reason=\"lnetxd did not run: it was stopped, the machine slept, "
 		"or has no CPU for it\" action=\"the silence of peers counts from now\"",
-		(long long)(away / LX_SOCK_SECOND));
+		(long long)(away / LX_S_NS));
 	lx_list_for_each (net, &host->nets, link) {
 		lx_list_for_each (peer, &net->peers, link)
 			hear_anew(peer, now);

@@ -342,7 +342,7 @@ static void step(void)
 		connect_request();
 		break;
 	case 9:
-		hand.now_ns += (uint64_t)byte() * LX_O2IB_SECOND;
+		hand.now_ns += (uint64_t)byte() * LX_S_NS;
 		lx_o2ib_tick(hand.net);
 		break;
 	case 10:

@@ -259,7 +259,7 @@ void wire_settle(struct wire *w)
 
 void wire_wait(struct wire *w, unsigned int seconds)
 {
-	lx_sim_run(w->sim, seconds * LX_NSEC);
+	lx_sim_run(w->sim, seconds * LX_S_NS);
 }
 
 /* ---- life -------------------------------------------------------------------------------- */

@@ -772,7 +772,7 @@ int lx_sim_new(uint64_t seed, const struct lx_sim_knobs *knobs, struct lx_sim **
 	};
 	sim->knobs = *knobs;
 	sim->rng = seed;
-	sim->now_ns = LX_NSEC;
+	sim->now_ns = LX_S_NS;
 	lx_list_init(&sim->conns);
 	lx_list_init(&sim->events);
 	lx_list_init(&sim->ills);

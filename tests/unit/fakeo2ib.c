@@ -143,7 +143,7 @@ void hand_begin(int credits)
 	lx_tunable_defaults(lx_o2ib_lnd.tunables, &lx_o2ib_tun);
 	memset(&hand, 0, sizeof(hand));
 	lx_list_init(&hand.nets);
-	hand.now_ns = LX_O2IB_SECOND;
+	hand.now_ns = LX_S_NS;
 	lx_nid_from_u64(0x000500000a000001ULL, &hand.ni.nid);
 	hand.ni.net = lx_nid_net(&hand.ni.nid);
 	memset(&hand.ni.tun, 0xff, sizeof(hand.ni.tun)); /* -1 is LX_UNSET */

@@ -250,7 +250,7 @@ static void tick(void *arg)
 		return;
 	lx_list_for_each_safe (net, next, &port->nets, port_link)
 		lx_o2ib_tick(net);
-	lx_sim_at(sim, LX_NSEC, tick, port);
+	lx_sim_at(sim, LX_S_NS, tick, port);
 }
 
 static int fake_net_open(struct lx_o2ib_net *net)
@@ -265,7 +265,7 @@ static int fake_net_open(struct lx_o2ib_net *net)
 		lx_list_append(&ports, &port->link);
 	}
 	if (lx_list_empty(&port->nets))
-		lx_sim_at(sim, LX_NSEC, tick, port);
+		lx_sim_at(sim, LX_S_NS, tick, port);
 	net->port = port;
 	lx_list_append(&port->nets, &net->port_link);
 	return 0;

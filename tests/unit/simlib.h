@@ -18,7 +18,7 @@
 #include "../../user/core/peerconf.h"
 
 #define MS 1000000ULL
-#define SEC LX_NSEC
+#define SEC LX_S_NS
 
 extern const struct lx_sim_knobs sim_plain; /* 10 us of delay, one conn, nothing lost */
 

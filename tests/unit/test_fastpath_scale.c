@@ -172,7 +172,7 @@ static void nobody_starves(struct pattern p, unsigned int seconds, unsigned int 
 	__u64 all = 0, worst = ~0ull, best = 0;
 
 	pattern = p;
-	run(200 * MS, seconds * LX_SOCK_SECOND);
+	run(200 * MS, seconds * LX_S_NS);
 	for (int i = 0; i < STREAMS; i++) {
 		__u64 n = sender[i].delivered;
 

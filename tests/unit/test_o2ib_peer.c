@@ -307,13 +307,13 @@ static void rejected_for_ever(void **state)
 	assert_int_equal(n_dials, 11);
 	for (unsigned int i = 0; i < 3; i++) {
 		dials = n_dials;
-		tick_after(LX_O2IB_SECOND / 2);
+		tick_after(LX_S_NS / 2);
 		assert_int_equal(n_dials, dials);
-		tick_after(LX_O2IB_SECOND / 2);
+		tick_after(LX_S_NS / 2);
 		assert_int_equal(n_dials, dials + 1);
 		say_no(LX_O2IB_CM_CONSUMER, &race);
 	}
-	tick_after(50 * LX_O2IB_SECOND);
+	tick_after(50 * LX_S_NS);
 	assert_int_equal(n_ended, 1);
 	assert_int_equal(last_status, -ETIMEDOUT);
 }
@@ -704,16 +704,16 @@ static void keepalive(void **state)
 {
 	connect_up(100);
 	complete_all();
-	tick_after(99 * LX_O2IB_SECOND);
+	tick_after(99 * LX_S_NS);
 	assert_int_equal(n_posted, 0);
-	tick_after(LX_O2IB_SECOND);
+	tick_after(LX_S_NS);
 	assert_int_equal(n_posted, 1);
 	assert_int_equal(posted[0].type, LX_O2IB_NOOP);
 	complete_all();
-	tick_after(50 * LX_O2IB_SECOND);
+	tick_after(50 * LX_S_NS);
 	assert_int_equal(n_posted, 0);
 	lx_o2ib_tun.keepalive = 0;
-	tick_after(1000 * LX_O2IB_SECOND);
+	tick_after(1000 * LX_S_NS);
 	assert_int_equal(n_posted, 0);
 }
 
@@ -721,17 +721,17 @@ static void keepalive(void **state)
 static void dial_deadline(void **state)
 {
 	put(100);
-	tick_after(12 * LX_O2IB_SECOND);
+	tick_after(12 * LX_S_NS);
 	assert_int_equal(n_ended, 0);
-	tick_after(LX_O2IB_SECOND);
+	tick_after(LX_S_NS);
 	assert_int_equal(n_ended, 1);
 	assert_int_equal(last_status, -ETIMEDOUT);
 	assert_int_equal(last_hstatus, LX_HSTATUS_NETWORK_TIMEOUT);
 	assert_int_equal(lx_o2ib_lnd.set_tunable(&hand.ni, LX_O2IB_NI_TIMEOUT, 6), 0);
 	put(100);
-	tick_after(4 * LX_O2IB_SECOND);
+	tick_after(4 * LX_S_NS);
 	assert_int_equal(n_ended, 1);
-	tick_after(LX_O2IB_SECOND);
+	tick_after(LX_S_NS);
 	assert_int_equal(n_ended, 2);
 }
 
@@ -742,9 +742,9 @@ static void late_in_queue(void **state)
 		put(100);
 	complete_all();
 	put(100); /* all credits are used, and do not return */
-	tick_after(49 * LX_O2IB_SECOND);
+	tick_after(49 * LX_S_NS);
 	assert_int_equal(n_closed, 0);
-	tick_after(LX_O2IB_SECOND);
+	tick_after(LX_S_NS);
 	assert_int_equal(n_closed, 1);
 	assert_int_equal(last_status, -ETIMEDOUT);
 	assert_int_equal(last_hstatus, LX_HSTATUS_LOCAL_TIMEOUT);
@@ -753,7 +753,7 @@ static void late_in_queue(void **state)
 static void late_posted(void **state)
 {
 	connect_up(100);
-	tick_after(50 * LX_O2IB_SECOND);
+	tick_after(50 * LX_S_NS);
 	assert_int_equal(last_status, -ETIMEDOUT);
 	assert_int_equal(last_hstatus, LX_HSTATUS_NETWORK_TIMEOUT);
 }
@@ -762,7 +762,7 @@ static void late_answer(void **state)
 {
 	connect_up(sizeof(data));
 	complete_all();
-	tick_after(50 * LX_O2IB_SECOND);
+	tick_after(50 * LX_S_NS);
 	assert_int_equal(last_status, -ETIMEDOUT);
 	assert_int_equal(last_hstatus, LX_HSTATUS_REMOTE_TIMEOUT);
 }

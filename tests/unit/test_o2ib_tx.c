@@ -258,7 +258,7 @@ static void happen(enum scene scene, struct past *p, enum event event)
 		break;
 	case LATE:
 		p->closed = true;
-		hand.now_ns += 100 * LX_O2IB_SECOND;
+		hand.now_ns += 100 * LX_S_NS;
 		lx_o2ib_tick(hand.net);
 		if (!p->failed_answer)
 			assert_int_equal(msg.hstatus, posted[0].open || posted[1].open ?

@@ -162,11 +162,11 @@ static void time_passes(uint64_t ns)
 static void test_longer_each_time(void **state)
 {
 	breaks_off("no fast path for this sender for 60 s");
-	time_passes(60 * LX_SOCK_SECOND);
+	time_passes(60 * LX_S_NS);
 	breaks_off("no fast path for this sender for 120 s");
-	time_passes(120 * LX_SOCK_SECOND);
+	time_passes(120 * LX_S_NS);
 	breaks_off("no fast path for this sender for 240 s");
-	time_passes(480 * LX_SOCK_SECOND);
+	time_passes(480 * LX_S_NS);
 	breaks_off("no fast path for this sender for 60 s");
 }
 

@@ -125,12 +125,12 @@ static void stuck_with(uint32_t len, unsigned int ms)
 
 static void test_told_if_stuck(void **state)
 {
-	stuck_with(65632, LX_STUCK_NS / LX_SOCK_MSEC);
+	stuck_with(65632, LX_STUCK_NS / LX_MS_NS);
 }
 
 static void test_told_if_stuck_small(void **state)
 {
-	stuck_with(96, LX_STUCK_SMALL_NS / LX_SOCK_MSEC);
+	stuck_with(96, LX_STUCK_SMALL_NS / LX_MS_NS);
 }
 
 int main(void)

@@ -23,8 +23,6 @@
 #include "guard.h"
 #include "iface.h"
 
-#define SECOND 1000000000ULL
-
 struct lx_guard {
 	struct lx_bpf *bpf;
 	pthread_mutex_t lock; /* protects everything below */
@@ -111,7 +109,7 @@ static void take_over(struct lx_guard *g)
 	forget_listeners(g);
 	lx_info("guard=\"taken over\" bans=%llu prefixes=%zu rate=%llu",
 		(unsigned long long)g->config.bans, g->n_prefixes,
-		(unsigned long long)(g->config.interval_ns ? SECOND / g->config.interval_ns : 0));
+		(unsigned long long)(g->config.interval_ns ? LX_S_NS / g->config.interval_ns : 0));
 }
 
 static struct bpf_object_skeleton *open_skeleton(void *owner)
@@ -434,10 +432,10 @@ int lx_guard_rate(struct lx_guard *g, uint32_t rate, uint32_t burst)
 
 	if (!g->loaded)
 		return -EOPNOTSUPP;
-	if (rate > SECOND || (rate && !burst))
+	if (rate > LX_S_NS || (rate && !burst))
 		return -EINVAL;
 	pthread_mutex_lock(&g->lock);
-	g->config.interval_ns = rate ? SECOND / rate : 0;
+	g->config.interval_ns = rate ? LX_S_NS / rate : 0;
 	g->config.burst_ns = g->config.interval_ns * burst;
 	err = apply(g);
 	pthread_mutex_unlock(&g->lock);
@@ -507,7 +505,7 @@ int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 	ret_info->active = g->attached && g->attached == g->n_nis;
 	ret_info->mode = (uint32_t)c->mode;
 	if (c->interval_ns) {
-		ret_info->rate = (uint32_t)((SECOND + c->interval_ns / 2) / c->interval_ns);
+		ret_info->rate = (uint32_t)((LX_S_NS + c->interval_ns / 2) / c->interval_ns);
 		ret_info->burst = (uint32_t)(c->burst_ns / c->interval_ns);
 		ret_info->sources = (uint32_t)count(g->skeleton->maps.sources);
 	}
@@ -618,7 +616,7 @@ static void describe_refusal(const struct lx_guard_address *key, const struct lx
 	info->syns = r->syns;
 	info->last_ns = r->last_ns;
 	/* The program may just have changed it. */
-	info->age_s = r->last_ns < now_ns ? (int64_t)((now_ns - r->last_ns) / SECOND) : 0;
+	info->age_s = r->last_ns < now_ns ? (int64_t)((now_ns - r->last_ns) / LX_S_NS) : 0;
 }
 
 int lx_guard_refusals(struct lx_guard *g, struct lx_guard_refusal_info **ret_list, size_t *ret_n)

@@ -35,7 +35,7 @@ static inline void lx_removal_note(struct lx_removals *r, uint64_t now_ns)
 	r->n = lx_removals(r, now_ns) + 1;
 	r->last_ns = r->again_ns = now_ns;
 	if (r->n > 1)
-		r->again_ns += (1ULL << (2 * (r->n - 2))) * 1000000000;
+		r->again_ns += (1ULL << (2 * (r->n - 2))) * LX_S_NS;
 }
 
 /* Missing objects may be put back now. */

@@ -26,10 +26,10 @@
 
 #define PER_ROUND 200     /* pings per second */
 #define TRIES 3
-#define RETRY_NS (5 * LX_NSEC)
+#define RETRY_NS (5 * LX_S_NS)
 #define QUEUE_MAX 8192
-#define SENDING_NS (2 * LX_NSEC)
-#define ANSWER_NS (5 * LX_NSEC) /* without an answer for so long, the node is not there */
+#define SENDING_NS (2 * LX_S_NS)
+#define ANSWER_NS (5 * LX_S_NS) /* without an answer for so long, the node is not there */
 
 /* A neighbour to be told. Owner: core->announcements. */
 struct announcement {
@@ -79,7 +79,7 @@ static bool is_user(const struct lx_peer *peer, uint64_t now)
 	const struct lx_core_tunables *tun = &peer->core->tun;
 	uint64_t s = tun->alive_router_check_interval + tun->router_ping_timeout;
 
-	return used_ns(peer) && now - used_ns(peer) <= s * LX_NSEC;
+	return used_ns(peer) && now - used_ns(peer) <= s * LX_S_NS;
 }
 
 static bool has_acked(const struct lx_peer *peer)
@@ -162,7 +162,7 @@ int lx_announce_describe(struct lx_core *core, struct lx_neighbour_info **ret_li
 			continue;
 		list[n++] = (struct lx_neighbour_info){
 			.nid = *nid,
-			.idle_s = (now - used_ns(peer)) / LX_NSEC,
+			.idle_s = (now - used_ns(peer)) / LX_S_NS,
 			.told = is_told(peer),
 		};
 	}
@@ -245,7 +245,7 @@ static void add_untold(struct lx_core *core)
 	const struct lx_nid *nid;
 	struct lx_peer *peer;
 
-	if (!lx_list_empty(&core->announcements) || now - core->routing_since_ns < LX_NSEC)
+	if (!lx_list_empty(&core->announcements) || now - core->routing_since_ns < LX_S_NS)
 		return;
 	lx_list_for_each(peer, &core->peers, link) {
 		nid = neighbour_nid(peer);

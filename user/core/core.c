@@ -63,7 +63,7 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 		lx_core_free(core);
 		return -ENOMEM;
 	}
-	core->next_second_ns = lx_core_now(core) + LX_NSEC;
+	core->next_second_ns = lx_core_now(core) + LX_S_NS;
 	*ret_core = core;
 	return 0;
 }
@@ -262,7 +262,7 @@ void lx_core_tick(struct lx_core *core)
 	lx_probe_tick(core);
 	if (now < core->next_second_ns)
 		return;
-	core->next_second_ns = now + LX_NSEC;
+	core->next_second_ns = now + LX_S_NS;
 	lx_monitor_second(core);
 }
 

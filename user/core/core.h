@@ -12,6 +12,7 @@
 #define LX_CORE_CORE_H
 
 #include <internal/lnd.h>
+#include <internal/units.h>
 #include <lnetx/lnetx.h>
 
 #include "../base/freelist.h"
@@ -33,8 +34,6 @@
 #include "refused.h"
 #include "route.h"
 #include "tunables.h"
-
-#define LX_NSEC 1000000000ULL /* in a second */
 
 struct lx_core_ops {
 	/* Monotonic and wall-clock time, ns. */

@@ -133,7 +133,7 @@ static bool is_dead(const struct lx_core_msg *msg)
 		return false;
 	if (!lx_down_is_lost(&peer->down) || now < peer->try_ns)
 		return true;
-	peer->try_ns = now + LX_NSEC;
+	peer->try_ns = now + LX_S_NS;
 	return false;
 }
 

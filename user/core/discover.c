@@ -54,7 +54,7 @@ static void ask(struct lx_peer *peer)
 	}
 	lx_list_del(&peer->ping_due_link);
 	core->n_asked++;
-	peer->ask_ns = now + LX_NSEC;
+	peer->ask_ns = now + LX_S_NS;
 	peer->state |= LX_PEER_FORCE_PING;
 	lx_peer_discover(peer);
 }
@@ -158,8 +158,7 @@ static bool is_gone(const struct lx_peer_ni *pni)
 	struct lx_core *core = lx_peer_of(pni)->core;
 
 	return (lx_peer_of(pni)->state & LX_PEER_REDISCOVER) &&
-	       (!pni->last_alive_ns ||
-		lx_core_now(core) - pni->last_alive_ns >= GONE_S * LX_NSEC);
+	       (!pni->last_alive_ns || lx_core_now(core) - pni->last_alive_ns >= GONE_S * LX_S_NS);
 }
 
 /* Another peer has it, and not as an admin configured it. */
@@ -941,7 +940,7 @@ void lx_discover_cancel(struct lx_peer *peer)
 /* Pings that are due; ends overdue checks of gateways, sooner than the MD's tracker would. */
 void lx_discover_tick(struct lx_core *core)
 {
-	uint64_t limit = (uint64_t)core->tun.router_ping_timeout * LX_NSEC;
+	uint64_t limit = (uint64_t)core->tun.router_ping_timeout * LX_S_NS;
 	uint64_t now = lx_core_now(core);
 	struct lx_peer *peer;
 

@@ -34,5 +34,5 @@ const char *lx_down_text(const struct lx_cause *cause, char *buf, size_t size)
 void lx_down_describe(const struct lx_cause *cause, struct lx_down *ret_down)
 {
 	lx_down_text(cause, ret_down->reason, sizeof(ret_down->reason));
-	ret_down->since_s = cause->why ? cause->since_ns / LX_NSEC : 0;
+	ret_down->since_s = cause->why ? cause->since_ns / LX_S_NS : 0;
 }

@@ -66,7 +66,7 @@ static int check(const struct lx_fault_rule *r)
 
 static void begin_counting(struct lx_core *core, struct rule *rule)
 {
-	uint64_t now = lx_core_now(core), span = rule->r.interval_s * LX_NSEC;
+	uint64_t now = lx_core_now(core), span = rule->r.interval_s * LX_S_NS;
 
 	memset(&rule->counts, 0, sizeof(rule->counts));
 	rule->seen = 0;
@@ -92,7 +92,7 @@ int lx_fault_new(struct lx_core *core, const struct lx_fault_rule *conf)
 	if (!rule)
 		return -ENOMEM;
 	rule->r = r;
-	rule->end_ns = r.for_s ? lx_core_now(core) + r.for_s * LX_NSEC : 0;
+	rule->end_ns = r.for_s ? lx_core_now(core) + r.for_s * LX_S_NS : 0;
 	lx_list_init(&rule->held);
 	lx_list_push(&core->faults.rules, &rule->link);
 	core->faults.n++;
@@ -180,7 +180,7 @@ int lx_fault_describe(struct lx_core *core, struct lx_fault_info **ret_list, siz
 		info->counts = rule->counts;
 		info->held = rule->n_held;
 		if (rule->end_ns > now)
-			info->left_s = (rule->end_ns - now + LX_NSEC - 1) / LX_NSEC;
+			info->left_s = (rule->end_ns - now + LX_S_NS - 1) / LX_S_NS;
 	}
 	*ret_list = list;
 	return 0;
@@ -242,7 +242,7 @@ static bool rate_acts(struct lx_core *core, struct rule *rule)
 /* Acts on one match per interval, at a random moment; after intervals without a match, on one. */
 static bool interval_acts(struct lx_core *core, struct rule *rule)
 {
-	uint64_t now = lx_core_now(core), span = rule->r.interval_s * LX_NSEC;
+	uint64_t now = lx_core_now(core), span = rule->r.interval_s * LX_S_NS;
 
 	if (now < rule->next_ns)
 		return false;
@@ -311,7 +311,7 @@ bool lx_fault_holds(struct lx_core *core, struct lx_core_msg *msg, const struct 
 		if (!rule->r.delay || !matches(rule, &msg->m.hdr, local) ||
 		    !acts(core, rule, msg->m.hdr.type))
 			continue;
-		msg->held_until_ns = lx_core_now(core) + rule->r.latency_ms * (LX_NSEC / 1000);
+		msg->held_until_ns = lx_core_now(core) + rule->r.latency_ms * (LX_S_NS / 1000);
 		lx_list_append(&rule->held, &msg->link);
 		rule->n_held++;
 		lx_core_kick(core); /* for a new deadline */

@@ -55,7 +55,7 @@ static void enqueue(struct lx_core *core, struct lx_list *queue, struct lx_recov
 		return;
 	lx_list_append(queue, &recovery->link);
 	*ping_count = 0;
-	*next_ping = lx_core_now(core) / LX_NSEC + 1;
+	*next_ping = lx_core_now(core) / LX_S_NS + 1;
 }
 
 /* ---- local NIs ------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ static bool blames_ni(struct lx_core_ni *ni, enum lx_hstatus hstatus)
 	if (hstatus != LX_HSTATUS_NETWORK_TIMEOUT)
 		return true;
 	now = lx_core_now(ni->ni.core);
-	if (ni->network_fault_ns && now - ni->network_fault_ns < LX_NSEC)
+	if (ni->network_fault_ns && now - ni->network_fault_ns < LX_S_NS)
 		return false;
 	ni->network_fault_ns = now;
 	return true;

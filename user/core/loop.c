@@ -17,7 +17,7 @@
 #include "route.h"
 
 /* Longer than the interval of samples of the fast path (SAMPLE_NS of user/fastpath/review.c). */
-#define KEEP_NS (4 * LX_NSEC)
+#define KEEP_NS (4 * LX_S_NS)
 /* More than a message's resends over other gateways (lnet_retry_count). */
 #define RETURNS 4
 

@@ -30,14 +30,14 @@
 #include "recovery.h"
 #include "track.h"
 
-#define QUIET_NS (2 * LX_NSEC)
-#define PROGRESS_NS (5 * LX_NSEC)
+#define QUIET_NS (2 * LX_S_NS)
+#define PROGRESS_NS (5 * LX_S_NS)
 
 /* ---- gateways (lnet.md 10.3) ------------------------------------------------------ */
 
 static uint64_t check_interval_ns(struct lx_core *core)
 {
-	return (uint64_t)core->tun.alive_router_check_interval * LX_NSEC;
+	return (uint64_t)core->tun.alive_router_check_interval * LX_S_NS;
 }
 
 /* Whether a net has no route up, and may have one through this gateway. */
@@ -58,7 +58,7 @@ static void plan_checks(struct lx_peer *peer, struct lx_peer_net *net, uint64_t 
 	uint64_t interval = check_interval_ns(peer->core), wait;
 
 	net->n_retries = is_missed(peer) ? net->n_retries + 1 : 0;
-	wait = LX_NSEC << (net->n_retries < 32 ? net->n_retries : 32);
+	wait = LX_S_NS << (net->n_retries < 32 ? net->n_retries : 32);
 	wait += peer->core->ops->random(peer->core->ops_arg) % (wait / 2);
 	net->next_check_ns = now + interval;
 	net->retry_ns = now + (wait < interval ? wait : interval);
@@ -107,15 +107,15 @@ static void check_gateways(struct lx_core *core)
 /* After this time everybody has checked this gateway, or noticed that it does not answer. */
 static uint64_t check_round_ns(struct lx_core *core)
 {
-	return (uint64_t)(core->tun.alive_router_check_interval +
-			  core->tun.router_ping_timeout) * LX_NSEC;
+	return (uint64_t)(core->tun.alive_router_check_interval + core->tun.router_ping_timeout) *
+	       LX_S_NS;
 }
 
 static uint64_t announce_ns(struct lx_core *core)
 {
 	int64_t s = core->tun.router_start_delay;
 
-	return s < 0 ? check_round_ns(core) : (uint64_t)s * LX_NSEC;
+	return s < 0 ? check_round_ns(core) : (uint64_t)s * LX_S_NS;
 }
 
 /* Marks NIs down through which no ping has come for too long. */
@@ -134,7 +134,7 @@ static void check_own_nis(struct lx_core *core)
 
 static unsigned int seconds(uint64_t ns)
 {
-	return (ns + LX_NSEC - 1) / LX_NSEC;
+	return (ns + LX_S_NS - 1) / LX_S_NS;
 }
 
 /* Our advertisement about routing changes with ON only. */

@@ -342,10 +342,10 @@ static void describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info)
 		.tx_credits = ni->tx_credits,
 		.tx_credits_min = ni->tx_credits_min,
 		.tx_credits_max = ni->ni.tun.credits,
-		.alive_s = core->routing == LX_ROUTING_OFF
-				   ? -1
-				   : (int64_t)((lx_core_now(core) - ni->net->last_alive_ns) /
-					       LX_NSEC),
+		.alive_s =
+			core->routing == LX_ROUTING_OFF
+				? -1
+				: (int64_t)((lx_core_now(core) - ni->net->last_alive_ns) / LX_S_NS),
 		.refs = ni->refs,
 	};
 	memcpy(ret_info->ifname, ni->ni.ifname, sizeof(ret_info->ifname));

@@ -400,10 +400,10 @@ void lx_peer_tick(struct lx_core *core)
 	uint64_t now = lx_core_now(core);
 	struct lx_peer *peer, *next;
 
-	if (core->unreachables || now / LX_NSEC % 60) /* there may be many */
+	if (core->unreachables || now / LX_S_NS % 60) /* there may be many */
 		return;
 	lx_list_for_each_safe(peer, next, &core->peers, link) {
-		if (now - peer->made_ns >= SILENT_S * LX_NSEC && lx_peer_idle(peer) &&
+		if (now - peer->made_ns >= SILENT_S * LX_S_NS && lx_peer_idle(peer) &&
 		    !has_answered(peer))
 			lx_peer_delete(peer);
 	}

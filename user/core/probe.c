@@ -15,8 +15,8 @@
  * if its request has not been sent by then: "no route to host" says more than "no answer", and
  * ARP takes 3 s for it.
  */
-#define ANSWER_NS LX_NSEC
-#define UNSENT_GRACE_NS (5 * LX_NSEC)
+#define ANSWER_NS LX_S_NS
+#define UNSENT_GRACE_NS (5 * LX_S_NS)
 
 static int probe_new(struct lx_core *core, const struct lx_id *target,
 		     const struct lx_nid *source, lx_probe_end_fn fn, void *arg,
@@ -198,7 +198,7 @@ int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct
 	if (r)
 		return r;
 	probe->deadline_ns = lx_core_now(core) +
-			     (timeout_ms ? (uint64_t)timeout_ms * (LX_NSEC / 1000) : ANSWER_NS);
+			     (timeout_ms ? (uint64_t)timeout_ms * (LX_S_NS / 1000) : ANSWER_NS);
 	probe->patient = !timeout_ms;
 	r = ping_send(probe, LX_PING_INFO_MIN);
 	if (r) {

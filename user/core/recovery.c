@@ -105,7 +105,7 @@ static uint64_t interval_s(const struct lx_core *core, unsigned int pings)
 static bool is_due(struct lx_core *core, const struct lx_recovery *recovery, uint32_t *ping_count,
 		   uint64_t *next_ping)
 {
-	uint64_t now = lx_core_now(core) / LX_NSEC;
+	uint64_t now = lx_core_now(core) / LX_S_NS;
 
 	if (now < *next_ping || lx_md_lookup(core, recovery->ping))
 		return false;
@@ -124,7 +124,7 @@ static void recover_ni(struct lx_core_ni *ni)
 
 static bool is_given_up(const struct lx_core *core, const struct lx_peer_ni *pni, uint64_t now)
 {
-	uint64_t limit = (uint64_t)core->tun.lnet_recovery_limit * LX_NSEC;
+	uint64_t limit = (uint64_t)core->tun.lnet_recovery_limit * LX_S_NS;
 
 	return limit && now - pni->last_alive_ns > limit;
 }
@@ -170,7 +170,7 @@ void lx_recovery_tick(struct lx_core *core)
 static struct lx_recovery_info describe(const struct lx_core *core, const struct lx_nid *nid,
 					uint32_t value, uint32_t ping_count, uint64_t next_ping)
 {
-	uint64_t now = core->ops->now(core->ops_arg) / LX_NSEC;
+	uint64_t now = core->ops->now(core->ops_arg) / LX_S_NS;
 
 	return (struct lx_recovery_info){
 		.nid = *nid,

@@ -34,7 +34,7 @@ void lx_refused_note(struct lx_core *core, enum lx_refused_kind kind, const char
 		*r = (struct lx_refused){ .info.kind = kind };
 		snprintf(r->info.address, sizeof(r->info.address), "%s", address);
 		snprintf(r->info.reason, sizeof(r->info.reason), "%s", reason);
-		r->info.since_s = core->ops->wall(core->ops_arg) / LX_NSEC;
+		r->info.since_s = core->ops->wall(core->ops_arg) / LX_S_NS;
 	}
 	r->info.connections++;
 	r->last_ns = lx_core_now(core) + 1;
@@ -61,7 +61,7 @@ int lx_refused_describe(struct lx_core *core, struct lx_refused_info **ret_list,
 		if (!r->last_ns)
 			continue;
 		list[n] = r->info;
-		list[n++].age_s = (now - r->last_ns) / LX_NSEC;
+		list[n++].age_s = (now - r->last_ns) / LX_S_NS;
 	}
 	qsort(list, n, sizeof(*list), by_age);
 	*ret_list = list;

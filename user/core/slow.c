@@ -8,8 +8,8 @@
 #include "msg.h"
 #include "slow.h"
 
-#define STUCK_NS LX_NSEC
-#define WAITED_MAX_NS (10 * LX_NSEC)
+#define STUCK_NS LX_S_NS
+#define WAITED_MAX_NS (10 * LX_S_NS)
 
 /* ---- memory --------------------------------------------------------------------------- */
 
@@ -87,7 +87,7 @@ static void refuse(struct lx_core *core, struct lx_peer_ni *pni)
 		"wait behind a message that it has not taken for %llu s\" action=\"what waits for "
 		"it is dropped, and so is what follows, until it has taken the rest\" next=\"find "
 		"out what that node does\"",
-		lx_nid_str(&pni->nid), pni->slow.bytes, WAITED_MAX_NS / LX_NSEC);
+		lx_nid_str(&pni->nid), pni->slow.bytes, WAITED_MAX_NS / LX_S_NS);
 	lx_list_for_each(msg, &core->msgs, all) {
 		if (!msg->origin || msg->txpeer != pni)
 			continue;

@@ -37,7 +37,7 @@ void lx_track_start(struct lx_core_msg *msg)
 	tracker->request = msg->m.hdr.type;
 	tracker->sent_ns = lx_core_now(core);
 	tracker->deadline_ns =
-		tracker->sent_ns + (uint64_t)core->tun.lnet_transaction_timeout * LX_NSEC;
+		tracker->sent_ns + (uint64_t)core->tun.lnet_transaction_timeout * LX_S_NS;
 	lx_list_append(&core->trackers, &tracker->link);
 	msg->md->tracker = tracker;
 	core->stats.rst_alloc++;

@@ -18,7 +18,7 @@ uint64_t lx_core_tunables_deadline(struct lx_core *core)
 {
 	uint64_t attempt = lx_core_tunables_lnd_timeout(core);
 
-	return lx_core_now(core) + (attempt * (core->tun.lnet_retry_count + 1) + 1) * LX_NSEC;
+	return lx_core_now(core) + (attempt * (core->tun.lnet_retry_count + 1) + 1) * LX_S_NS;
 }
 
 int64_t lx_core_tunables_retries(const struct lx_core_tunables *tun)

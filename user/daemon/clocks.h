@@ -21,13 +21,13 @@ static inline struct lx_clocks lx_clocks_now(void)
 
 static inline int64_t lx_clocks_passed_s(const struct lx_clocks *from, const struct lx_clocks *to)
 {
-	return (to->boot_ns - from->boot_ns) / 1000000000;
+	return (to->boot_ns - from->boot_ns) / (int64_t)LX_S_NS;
 }
 
 /* By how much the wall clock was set forward; below 0: back. Less than a second is 0. */
 static inline int64_t lx_clocks_jump_s(const struct lx_clocks *from, const struct lx_clocks *to)
 {
-	return ((to->wall_ns - from->wall_ns) - (to->boot_ns - from->boot_ns)) / 1000000000;
+	return ((to->wall_ns - from->wall_ns) - (to->boot_ns - from->boot_ns)) / (int64_t)LX_S_NS;
 }
 
 #endif

@@ -19,13 +19,14 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/netns.h"
 #include "../io/poll.h"
 #include "server.h"
 
 #define GROUPS_MAX 1024
-#define GROUP_PAUSE_NS 10000000000ULL
+#define GROUP_PAUSE_NS (10 * LX_S_NS)
 
 struct lx_server {
 	struct lx_daemon *daemon;

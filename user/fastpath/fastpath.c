@@ -258,7 +258,7 @@ static void leave(struct lx_fp *fp)
 
 static void tick(struct lx_fp *fp, uint64_t now)
 {
-	if (now >= fp->peers_ns + (LX_TICK_MS - 1) * LX_SOCK_MSEC)
+	if (now >= fp->peers_ns + (LX_TICK_MS - 1) * LX_MS_NS)
 		peers_tick(fp, now);
 	lx_fp_streams_tick(fp, now);
 	set_pace(fp);

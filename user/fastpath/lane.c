@@ -334,7 +334,7 @@ static void lane_rate(struct lx_lane *lane, struct lx_fp_run *run, uint64_t now)
 	if (now < run->rate_ns + LX_RATE_NS)
 		return;
 	__atomic_store_n(&lane->handovers_per_s,
-			 (handovers - run->handovers) * LX_SOCK_SECOND / (now - run->rate_ns),
+			 (handovers - run->handovers) * LX_S_NS / (now - run->rate_ns),
 			 __ATOMIC_RELAXED);
 	run->handovers = handovers;
 	run->rate_ns = now;

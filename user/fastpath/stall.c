@@ -145,7 +145,7 @@ static void blame(struct lx_fp *fp, const struct lx_fp_sender *sender,
 		"action=\"a connection to the next hop has to end, after which it may close all of "
 		"ours; no fast path for this sender for %llu s\"",
 		lx_nid_str(&sender->nid), lx_nid_str(&lane->facts.nid),
-		(unsigned long long)(pause_ns / LX_SOCK_SECOND));
+		(unsigned long long)(pause_ns / LX_S_NS));
 }
 
 /* Whether the connection was closed by us, or because of what we did. */
@@ -241,8 +241,7 @@ static void stalled(struct lx_fp_conn *conn, const char *what, uint64_t ns)
 {
 	char reason[96];
 
-	snprintf(reason, sizeof(reason), "%s for %llu s", what,
-		 (unsigned long long)(ns / LX_SOCK_SECOND));
+	snprintf(reason, sizeof(reason), "%s for %llu s", what, (unsigned long long)(ns / LX_S_NS));
 	lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
 }
 
@@ -260,7 +259,7 @@ static void sender_is_slow(struct lx_fp *fp, unsigned int index, uint32_t stream
 	lx_info("nid=%s next_hop=%s reason=\"others had to wait for the rest of its message\" "
 		"action=\"no fast path for this sender for %llu s\"",
 		lx_nid_str(&sender.nid), lx_nid_str(&fp->lane[index]->facts.nid),
-		(unsigned long long)(pause_ns / LX_SOCK_SECOND));
+		(unsigned long long)(pause_ns / LX_S_NS));
 }
 
 /*

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <internal/units.h>
+
 #include "env.h"
 
 /*
@@ -64,8 +66,8 @@ void lx_env_wait(struct lx_env *env)
 int lx_env_wait_until(struct lx_env *env, uint64_t deadline_ns)
 {
 	struct timespec until = {
-		.tv_sec = deadline_ns / 1000000000u,
-		.tv_nsec = deadline_ns % 1000000000u,
+		.tv_sec = deadline_ns / LX_S_NS,
+		.tv_nsec = deadline_ns % LX_S_NS,
 	};
 	int r = pthread_cond_timedwait(&env->cond, &env->lock, &until);
 

@@ -146,7 +146,7 @@ static void on_timer(uv_timer_t *timer);
 static void set_timer(struct lx_node *node)
 {
 	uint64_t now = op_now(node), deadline = lx_core_deadline(node->core);
-	uint64_t ms = deadline > now ? (deadline - now + LX_NSEC / 1000 - 1) / (LX_NSEC / 1000) : 0;
+	uint64_t ms = deadline > now ? (deadline - now + LX_S_NS / 1000 - 1) / (LX_S_NS / 1000) : 0;
 
 	if (!node->timer_up || node->core->stopping)
 		return;
@@ -361,7 +361,7 @@ int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
 	if (lx_node_must_not_wait(node))
 		return -EDEADLK;
 	lx_node_lock(node);
-	until = op_now(node) + (uint64_t)limit_ms * (LX_NSEC / 1000);
+	until = op_now(node) + (uint64_t)limit_ms * (LX_S_NS / 1000);
 	if (!node->stopped && node->core->routing != LX_ROUTING_OFF)
 		r = stop_routing(node, until);
 	lx_node_unlock(node);
@@ -385,7 +385,7 @@ bool lx_node_alive(struct lx_node *node)
 
 static void drain(struct lx_node *node, unsigned int ms)
 {
-	uint64_t until = op_now(node) + (uint64_t)ms * (LX_NSEC / 1000);
+	uint64_t until = op_now(node) + (uint64_t)ms * (LX_S_NS / 1000);
 
 	stop_routing(node, until);
 	/* While draining, a message that ends posts on_work() (msg.c), which wakes us. */

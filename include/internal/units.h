@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Units of time, in nanoseconds. Compiles natively and for BPF. */
+#ifndef LNETX_UNITS_H
+#define LNETX_UNITS_H
+
+#define LX_MS_NS 1000000ull
+#define LX_S_NS 1000000000ull
+
+#endif
