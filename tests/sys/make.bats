@@ -192,7 +192,8 @@ script() {
 }
 
 # fake_jobs: a tree in which tests/run finds these jobs: sys/steady passes, sys/first fails the
-# first time, sys/broken, sys/leaky and asan/test_x always. Each adds a line to "ran".
+# first time, sys/broken, sys/leaky and asan/test_x always; the last one leaks as it fails. Each adds
+# a line to "ran".
 # shellcheck disable=SC2016 # bats' own $2
 fake_jobs() {
 	local run=$PWD/tests/run
@@ -214,7 +215,9 @@ fake_jobs() {
 	script tests/sys/broken.bats <<<'echo broken >>ran; echo not ok 1; exit 1'
 	script tests/sys/leaky.bats <<<'echo leaky >>ran; echo not ok 1; echo "# LeakSanitizer: x"'
 	script build/asan/tests/test_x <<<'echo "test_x ${LNETX_SEED:-7}" >>ran
-		echo "seed: LNETX_SEED=${LNETX_SEED:-7}7"; echo 1..1; echo not ok 1'
+		echo "seed: LNETX_SEED=${LNETX_SEED:-7}7"; echo 1..1; echo not ok 1
+		echo "==1==ERROR: LeakSanitizer: detected memory leaks"
+		echo "SUMMARY: AddressSanitizer: 9 byte(s) leaked in 1 allocation(s)."'
 	PATH=$PWD/bin:$PATH
 }
 
