@@ -154,6 +154,7 @@ struct lx_fp_run {
 	uint64_t silent_ns; /* of that, since its last byte */
 	uint32_t seen_first;
 	bool owes; /* they did at the last look */
+	bool lossy; /* something of the first run got lost behind us */
 	uint64_t idle_una; /* una if it was idle at the last look; else ~0 */
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
@@ -426,12 +427,18 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now);
 
 /* The side that the first message of a lane waits for. */
 enum lx_fp_turn {
-	LX_FP_TURN_NONE,     /* all of it has been here */
+	LX_FP_TURN_NONE, /* all of it has been here */
 	/* the next hop has what has been here, and room for more; or lacks the rest */
 	LX_FP_TURN_SENDER,
+	LX_FP_TURN_REPEAT, /* the same, but it has sent that: it got lost behind us */
 	LX_FP_TURN_NEXT_HOP, /* it has not acknowledged it yet */
-	LX_FP_TURN_WINDOW,   /* it has, and has no room for the rest */
+	LX_FP_TURN_WINDOW, /* it has, and has no room for the rest */
 };
+
+static inline bool lx_fp_is_senders(enum lx_fp_turn turn)
+{
+	return turn == LX_FP_TURN_SENDER || turn == LX_FP_TURN_REPEAT;
+}
 
 /* ---- offender.c */
 

@@ -86,7 +86,7 @@ static enum lx_fp_turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigne
 		lacks += una - ret_extent->lane_start;
 	if (lacks < lx_stream_arrived(s))
 		return lacks >= LX_READ(s->acked) && does_not_repeat(&fp->run[index], lane, s, now)
-			       ? LX_FP_TURN_SENDER
+			       ? LX_FP_TURN_REPEAT
 			       : LX_FP_TURN_NEXT_HOP;
 	next = lacks + s->mss < end ? lacks + s->mss : end;
 	if (lane->window_edge < ret_extent->lane_start + (next - ret_extent->start))
@@ -107,7 +107,7 @@ static bool next_hop_is_silent(struct lx_fp *fp, unsigned int index, uint64_t no
 	return lane->una == run->una && now >= run->una_ns + LX_SILENT_NS &&
 	       lane->packets != run->packets &&
 	       (first >= LX_STREAMS_MAX ||
-		whose_turn(fp, first, index, now, &extent) != LX_FP_TURN_SENDER);
+		!lx_fp_is_senders(whose_turn(fp, first, index, now, &extent)));
 }
 
 /* ---- streams that end --------------------------------------------------------------- */
@@ -316,6 +316,7 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 	if (run->seen_first != LX_READ(lane->run_first)) {
 		run->seen_first = LX_READ(lane->run_first);
 		run->owed_ns = run->silent_ns = 0;
+		run->lossy = false;
 	} else if (run->owes) {
 		run->owed_ns += since_ns;
 		run->silent_ns = run->since_ns > run->seen_ns ? 0 : run->silent_ns + since_ns;
@@ -324,12 +325,14 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 			slow = waited_too_long(&fp->stream[stream], since_ns, now);
 	}
 	run->seen_ns = now;
-	run->owes = lx_lane_is_shared(lane) && turn == LX_FP_TURN_SENDER;
+	run->owes = lx_lane_is_shared(lane) && lx_fp_is_senders(turn);
+	run->lossy |= turn == LX_FP_TURN_REPEAT;
 	if (run->owes && !run->store && run->owed_ns >= LX_STORE_NS)
 		lx_fp_store_begin(fp, index, "others wait for the rest of a message", now);
 	if (!run->owes)
 		return;
-	if (slow || run->owed_ns >= LX_LANE_SLOW_NS)
+	/* Whose bytes get lost is not slow: TCP repeats them after hundreds of milliseconds. */
+	if (!run->lossy && (slow || run->owed_ns >= LX_LANE_SLOW_NS))
 		sender_is_slow(fp, index, stream, now);
 	end_wait(fp, index, stream, extent);
 }

@@ -278,7 +278,7 @@ static uint64_t look_max_ns(const struct lx_fp *fp)
 /* With SACK, the next hop takes data, and tells a sender what it lacks. */
 static bool flows(const struct lx_fp_run *run, const struct lx_lane *lane, enum lx_fp_turn turn)
 {
-	return turn == LX_FP_TURN_SENDER || lane->una >= run->mark ||
+	return lx_fp_is_senders(turn) || lane->una >= run->mark ||
 	       (lane->n_sack && lane->acks != run->mark_acks);
 }
 
