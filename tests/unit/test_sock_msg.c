@@ -514,6 +514,16 @@ static unsigned int read_next(void)
 	return got.hdr.payload_length;
 }
 
+/* Of these messages, @n_read have been read: the others come, of BULK bytes, and all have ended
+ * well. */
+static void end_of(struct fake_msg **msg, unsigned int n, unsigned int n_read)
+{
+	while (n_read++ < n)
+		assert_int_equal(read_next(), BULK);
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(fake_wait(msg[i], NULL), 0);
+}
+
 /*
  * The socket is full of bulk messages, others wait, and as many bytes of small ones come. Some
  * bulk messages are in the kernel, one may be half there; then they share the connection.
@@ -547,12 +557,8 @@ static void test_small_first(void **state)
 		if (between >= BULK + 96 + SMALL + 96)
 			fail_msg("%u bytes of small messages in a row", between);
 	}
-	while (n_bulk++ < N_OF(bulk))
-		assert_int_equal(read_next(), BULK);
-	for (unsigned int i = 0; i < N_OF(bulk); i++)
-		assert_int_equal(fake_wait(bulk[i], NULL), 0);
-	for (unsigned int i = 0; i < N_OF(small); i++)
-		assert_int_equal(fake_wait(small[i], NULL), 0);
+	end_of(bulk, N_OF(bulk), n_bulk);
+	end_of(small, N_OF(small), n_small);
 }
 
 /* The same for what waits because the next hop is held. */
@@ -583,12 +589,8 @@ static void test_small_first_when_held(void **state)
 			n_bulk++;
 		assert_true(n_bulk <= 1 + (n_small + 1) * (SMALL + 96) / (BULK + 96));
 	}
-	while (n_bulk++ < N_OF(bulk))
-		assert_int_equal(read_next(), BULK);
-	for (unsigned int i = 0; i < N_OF(bulk); i++)
-		assert_int_equal(fake_wait(bulk[i], NULL), 0);
-	for (unsigned int i = 0; i < N_OF(small); i++)
-		assert_int_equal(fake_wait(small[i], NULL), 0);
+	end_of(bulk, N_OF(bulk), n_bulk);
+	end_of(small, N_OF(small), n_small);
 }
 
 /* Bytes that the kernel has taken from the node, and not sent. */

@@ -43,15 +43,9 @@ static json_t *list_of(struct page *p, enum lx_ctl_object object)
 static int load_peer(struct page *p)
 {
 	const struct lx_args which = { .v = { [LX_ARG_NID] = p->nid } };
-	json_t *list;
-	int err = lx_request_show(p->session, LX_CTL_PEER, &which, LX_LEVEL_OWN, &list);
 
 	p->peer = NULL;
-	if (err)
-		return err;
-	p->peer = json_incref(json_array_get(list, 0));
-	json_decref(list);
-	return 0;
+	return lx_request_first(p->session, LX_CTL_PEER, &which, LX_LEVEL_OWN, &p->peer);
 }
 
 static json_t *nis_of(const struct page *p)
