@@ -52,20 +52,6 @@ void lx_bpf_free(struct lx_bpf *bpf)
 	free(bpf);
 }
 
-int lx_pin_give(uid_t uid, gid_t gid, char ret_note[LX_BPF_TEXT])
-{
-	return 0;
-}
-
-bool lx_bpf_look(struct lx_bpf *bpf)
-{
-	return false;
-}
-
-void lx_bpf_retry(struct lx_bpf *bpf)
-{
-}
-
 void lx_bpf_info(struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
 {
 	static const char *const sets[] = { "guard", "fastpath" };
@@ -83,91 +69,7 @@ void lx_bpf_info(struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
 	}
 }
 
-/* ---- the fast path ----------------------------------------------------------------- */
-
-void lx_fastpath_clean(struct lx_bpf *bpf)
-{
-}
-
-bool lx_fastpath_look(struct lx_fastpath *fastpath)
-{
-	return false;
-}
-
-int lx_fastpath_mend(struct lx_fastpath *fastpath)
-{
-	return 0;
-}
-
-void lx_fastpath_retry(struct lx_fastpath *fastpath)
-{
-}
-
-int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
-{
-	*ret_fastpath = NULL;
-	return -EOPNOTSUPP;
-}
-
-void lx_fastpath_free(struct lx_fastpath *fastpath)
-{
-}
-
-void lx_fastpath_count_tx_dropped(struct lx_bpf_info *info)
-{
-}
-
-/* None of these is called, as there is no fast path. */
-
-int lx_trial(struct lx_fastpath *fastpath)
-{
-	return -EOPNOTSUPP;
-}
-
-int lx_fastpath_attach(struct lx_fastpath *fastpath, const char *ifname)
-{
-	return -EOPNOTSUPP;
-}
-
-void lx_fastpath_info(struct lx_fastpath *fastpath, unsigned int streams_max,
-		      struct lx_bpf_info *info)
-{
-}
-
-int lx_fastpath_stream_list(struct lx_fastpath *fastpath, struct lx_stream_info **ret_list,
-			    size_t *ret_n)
-{
-	return -EOPNOTSUPP;
-}
-
-int lx_fastpath_lane_list(struct lx_fastpath *fastpath, struct lx_lane_info **ret_list,
-			  size_t *ret_n)
-{
-	return -EOPNOTSUPP;
-}
-
-int lx_fastpath_trace_start(struct lx_fastpath *fastpath)
-{
-	return -EOPNOTSUPP;
-}
-
-void lx_fastpath_trace_stop(struct lx_fastpath *fastpath)
-{
-}
-
-void lx_fastpath_trace_read(struct lx_fastpath *fastpath,
-			    void (*fn)(const struct lx_trace *t, uint64_t lost, void *arg),
-			    void *arg)
-{
-}
-
 /* ---- the guard --------------------------------------------------------------------- */
-
-/* No NI gets a guard. */
-int lx_guard_addr(const struct lx_nid *nid, uint8_t ret_addr[16])
-{
-	return -EAFNOSUPPORT;
-}
 
 int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard)
 {
@@ -185,51 +87,11 @@ void lx_guard_free(struct lx_guard *guard)
 	free(guard);
 }
 
-void lx_guard_place(struct lx_guard *guard, const struct lx_guard_ni *ni, size_t n, bool secure)
-{
-}
-
-int lx_guard_ban(struct lx_guard *guard, const struct lx_nid *nid)
-{
-	return -EOPNOTSUPP;
-}
-
-int lx_guard_unban(struct lx_guard *guard, const struct lx_nid *nid)
-{
-	return -EOPNOTSUPP;
-}
-
-int lx_guard_prefix_set(struct lx_guard *guard, const struct lx_guard_prefix *prefix,
-			enum lx_guard_action action)
-{
-	return -EOPNOTSUPP;
-}
-
-int lx_guard_prefix_del(struct lx_guard *guard, const struct lx_guard_prefix *prefix)
-{
-	return -EOPNOTSUPP;
-}
-
-int lx_guard_mode(struct lx_guard *guard, enum lx_guard_mode mode)
-{
-	return -EOPNOTSUPP;
-}
-
-int lx_guard_rate(struct lx_guard *guard, uint32_t rate, uint32_t burst)
-{
-	return -EOPNOTSUPP;
-}
-
 int lx_guard_info(struct lx_guard *guard, struct lx_guard_info *ret_info)
 {
 	memset(ret_info, 0, sizeof(*ret_info));
 	strcpy(ret_info->reason, reason(guard->bpf));
 	return 0;
-}
-
-int lx_guard_counts(struct lx_guard *guard, uint64_t *ret_count)
-{
-	return -EOPNOTSUPP;
 }
 
 /* An empty list. */
@@ -258,3 +120,50 @@ int lx_guard_refusals(struct lx_guard *guard, struct lx_guard_refusal_info **ret
 	*ret_list = calloc(1, sizeof(**ret_list));
 	return none(*ret_list, ret_n);
 }
+
+/* ---- the rest: nothing under many names ------------------------------------------------ */
+
+static int refuse(void)
+{
+	return -EOPNOTSUPP;
+}
+
+static int nothing(void)
+{
+	return 0;
+}
+
+#define REFUSED(name) extern typeof(name) name __attribute__((alias("refuse")));
+#define IGNORED(name) extern typeof(name) name __attribute__((alias("nothing")));
+#ifndef __clang__ /* parameters do not matter */
+#pragma GCC diagnostic ignored "-Wattribute-alias"
+#endif
+
+REFUSED(lx_fastpath_attach)
+REFUSED(lx_fastpath_lane_list)
+REFUSED(lx_fastpath_new)
+REFUSED(lx_fastpath_stream_list)
+REFUSED(lx_fastpath_trace_start)
+REFUSED(lx_guard_addr) /* no NI gets a guard */
+REFUSED(lx_guard_ban)
+REFUSED(lx_guard_counts)
+REFUSED(lx_guard_mode)
+REFUSED(lx_guard_prefix_del)
+REFUSED(lx_guard_prefix_set)
+REFUSED(lx_guard_rate)
+REFUSED(lx_guard_unban)
+REFUSED(lx_trial)
+
+IGNORED(lx_bpf_look)
+IGNORED(lx_bpf_retry)
+IGNORED(lx_fastpath_clean)
+IGNORED(lx_fastpath_count_tx_dropped)
+IGNORED(lx_fastpath_free)
+IGNORED(lx_fastpath_info)
+IGNORED(lx_fastpath_look)
+IGNORED(lx_fastpath_mend)
+IGNORED(lx_fastpath_retry)
+IGNORED(lx_fastpath_trace_read)
+IGNORED(lx_fastpath_trace_stop)
+IGNORED(lx_guard_place)
+IGNORED(lx_pin_give)
