@@ -102,6 +102,7 @@ struct lx_args {
 	int n_rest;
 	const char *verb; /* the command's own name */
 	enum lx_ctl_object shows; /* of lnetx: what lx_lnetx_show() shows */
+	const enum lx_arg_id *lacks; /* the last word is its name: its value is missing; or NULL */
 };
 
 /* Each parses one argument. @name: as the user knows it. Records errors in @s. */

@@ -11,28 +11,23 @@
 #include "../../user/io/netif.h"
 #include "../../user/schema/schema.h"
 #include "complete.h"
-#include "fault.h"
 #include "json.h"
-#include "lnetctl.h"
-#include "lnetx.h"
-#include "words.h"
 
-#define WORDS_MAX 256
 #define HSTATUS_TEXT_(number, name) name " "
 
-/* The line so far, parsed by the tables, and the word to complete. */
-struct line {
-	const char *word; /* may be "" */
-	size_t done; /* bytes of it that are fixed: "eth0," of "eth0,et" */
-	const char *instance;
-	struct lx_session session;
-	const char *rest[WORDS_MAX]; /* words without a keyword or option */
-	int n_rest;
-};
+bool lx_complete_begin(struct lx_complete *l, int *argc, char ***argv)
+{
+	if (*argc < 2 || strcmp((*argv)[1], "--complete"))
+		return false;
+	l->word = *argc > 2 ? (*argv)[--*argc] : "";
+	(*argv)[(*argc)--] = NULL;
+	++*argv;
+	return true;
+}
 
 /* ---- offering ----------------------------------------------------------------------- */
 
-static void offer(const struct line *l, const char *candidate)
+void lx_complete_offer(const struct lx_complete *l, const char *candidate)
 {
 	const char *typed = l->word + l->done;
 
@@ -41,7 +36,7 @@ static void offer(const struct line *l, const char *candidate)
 }
 
 /* From here on the word is a list, of which only the last part is completed. */
-static void as_list(struct line *l)
+static void as_list(struct lx_complete *l)
 {
 	const char *comma = strrchr(l->word, ',');
 
@@ -49,7 +44,7 @@ static void as_list(struct line *l)
 }
 
 /* "a|b|c"; capitals stand for a value of that type. */
-static void offer_choices(const struct line *l, const char *choices, const char *separators)
+static void offer_choices(const struct lx_complete *l, const char *choices, const char *separators)
 {
 	char copy[200], *save;
 
@@ -57,13 +52,13 @@ static void offer_choices(const struct line *l, const char *choices, const char 
 	for (char *c = strtok_r(copy, separators, &save); c;
 	     c = strtok_r(NULL, separators, &save)) {
 		if (!isupper((unsigned char)*c))
-			offer(l, c);
+			lx_complete_offer(l, c);
 	}
 }
 
 /* ---- from this machine --------------------------------------------------------------- */
 
-static void offer_interfaces(struct line *l)
+static void offer_interfaces(struct lx_complete *l)
 {
 	struct lx_netif_link *list LX_AUTO_FREE = NULL;
 	size_t n;
@@ -72,10 +67,10 @@ static void offer_interfaces(struct line *l)
 	if (lx_netif_links(&list, &n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		offer(l, list[i].name);
+		lx_complete_offer(l, list[i].name);
 }
 
-static void offer_instances(const struct line *l)
+static void offer_instances(const struct lx_complete *l)
 {
 	char path[200];
 	struct dirent *entry;
@@ -91,7 +86,7 @@ static void offer_instances(const struct line *l)
 		if (!dot || strcmp(dot, ".sock"))
 			continue;
 		*dot = '\0';
-		offer(l, entry->d_name);
+		lx_complete_offer(l, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -106,13 +101,13 @@ static void add(json_t *set, const json_t *map, const char *key)
 }
 
 /* Adds a key of all rows, in groups or not. */
-static void add_rows(struct line *l, json_t *set, enum lx_ctl_object object, const char *key)
+static void add_rows(struct lx_complete *l, json_t *set, enum lx_ctl_object object, const char *key)
 {
 	const char *rows = lx_request_find(object, LX_CTL_SHOW)->shown->rows;
 	json_t *list, *group, *row;
 	size_t i, j;
 
-	if (lx_request_show_all(&l->session, object, LX_LEVEL_OWN, &list))
+	if (lx_request_show_all(l->session, object, LX_LEVEL_OWN, &list))
 		return;
 	json_array_foreach (list, i, group) {
 		add(set, group, key);
@@ -122,17 +117,17 @@ static void add_rows(struct line *l, json_t *set, enum lx_ctl_object object, con
 	json_decref(list);
 }
 
-static void offer_set(const struct line *l, json_t *set)
+static void offer_set(const struct lx_complete *l, json_t *set)
 {
 	const char *key;
 	json_t *value;
 
 	json_object_foreach (set, key, value)
-		offer(l, key);
+		lx_complete_offer(l, key);
 	json_decref(set);
 }
 
-static void offer_nets(struct line *l)
+void lx_complete_nets(struct lx_complete *l)
 {
 	json_t *set = json_object();
 
@@ -143,7 +138,7 @@ static void offer_nets(struct line *l)
 	offer_set(l, set);
 }
 
-static void offer_own_nids(struct line *l)
+static void offer_own_nids(struct lx_complete *l)
 {
 	json_t *set = json_object();
 
@@ -152,7 +147,7 @@ static void offer_own_nids(struct line *l)
 	offer_set(l, set);
 }
 
-static void offer_nids(struct line *l)
+void lx_complete_nids(struct lx_complete *l)
 {
 	json_t *set = json_object();
 
@@ -163,24 +158,24 @@ static void offer_nids(struct line *l)
 }
 
 /* Completes module, name and value, one after the other: each of the rows that the others name. */
-static void offer_tunables(struct line *l, bool values)
+static void offer_tunables(struct lx_complete *l, bool values)
 {
 	static const char *const keys[] = { "module", "name", "value" };
 	json_t *set = json_object(), *list, *row;
 	struct lx_args which = { 0 };
 	size_t i;
 
-	if (l->n_rest > 0)
-		which.v[LX_ARG_MODULE] = l->rest[0];
-	if (l->n_rest > 1)
-		which.v[LX_ARG_NAME] = l->rest[1];
-	if (l->n_rest < 2 + values &&
-	    !lx_request_show(&l->session, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &list)) {
+	if (l->args->n_rest > 0)
+		which.v[LX_ARG_MODULE] = l->args->rest[0];
+	if (l->args->n_rest > 1)
+		which.v[LX_ARG_NAME] = l->args->rest[1];
+	if (l->args->n_rest < 2 + values &&
+	    !lx_request_show(l->session, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &list)) {
 		json_array_foreach (list, i, row) {
-			if (l->n_rest == 2 && json_object_get(row, "choices"))
+			if (l->args->n_rest == 2 && json_object_get(row, "choices"))
 				offer_choices(l, lx_json_text(row, "choices"), " ");
 			else
-				add(set, row, keys[l->n_rest]);
+				add(set, row, keys[l->args->n_rest]);
 		}
 		json_decref(list);
 	}
@@ -194,154 +189,7 @@ static bool is_type(const char *type, const char *name)
 	return !strncmp(type, name, strlen(name));
 }
 
-/* @type: as help of lnetx names it: "NET", "NIDS", "0|1". @own: NIDs are this node's */
-static void offer_value(struct line *l, enum lx_arg_id id, const char *type, bool own)
-{
-	if (id == LX_ARG_MESSAGE || id == LX_ARG_ERROR) {
-		as_list(l);
-		offer_choices(l, id == LX_ARG_MESSAGE ? "put ack get reply"
-				 : LX_FAULT_HSTATUS(HSTATUS_TEXT_) "random", " ");
-	} else if (strchr(type, '|')) {
-		offer_choices(l, type, "[|]");
-	} else if (is_type(type, "NET")) {
-		offer_nets(l);
-	} else if (is_type(type, "IF")) {
-		offer_interfaces(l);
-	} else if (is_type(type, "NID")) {
-		if (own || id == LX_ARG_SOURCE || id == LX_ARG_SRC || id == LX_ARG_LOCAL_NID)
-			offer_own_nids(l);
-		else
-			offer_nids(l);
-	}
-}
-
-/* Splits off the word to complete. */
-static int begin(struct line *l, char **words)
-{
-	int n = 0;
-
-	while (words[n] && n < WORDS_MAX)
-		n++;
-	l->word = n ? words[n - 1] : "";
-	return n ? n - 1 : 0;
-}
-
-/* The entry of a table that a word names. */
-static const void *find(const void *table, size_t size, const char *word)
-{
-	size_t n;
-
-	return lx_words_find(table, size, word, &n);
-}
-
-/* ---- lnetx -------------------------------------------------------------------------------- */
-
-static void offer_options(const struct line *l)
-{
-	offer_choices(l,
-		      "-j --json -y --yaml -p --pretty -s --stats -n --instance -w --wait -V "
-		      "--version -h --help",
-		      " ");
-}
-
-/* Completes words without a keyword: by the object whose rows they name, or by their type. */
-static void offer_rest(struct line *l, const struct lx_command *c)
-{
-	const char *type = c->rest + strspn(c->rest, "[");
-	json_t *set = json_object();
-
-	if (c->names)
-		add_rows(l, set, c->names,
-			 lx_request_find(c->names, LX_CTL_SHOW)->shown->row->field[0].key);
-	else if (is_type(type, "FILE"))
-		puts(LX_COMPLETE_FILE);
-	else if (is_type(type, "MODULE"))
-		offer_tunables(l, strstr(type, "VALUE"));
-	else if (!l->n_rest || !strchr(type, '|'))
-		offer_value(l, LX_ARGS, type, false);
-	offer_set(l, set);
-}
-
-static void offer_words(struct line *l, const struct lx_lnetx_object *o, const struct lx_command *c)
-{
-	if (l->word[0] == '-') {
-		offer_options(l);
-		return;
-	}
-	for (const struct lx_lnetx_object *i = o ? NULL : lx_lnetx_cmds; i && i->name; i++)
-		offer(l, i->name);
-	for (const struct lx_command *i = o && !c ? o->command : NULL; i && i->name; i++)
-		offer(l, i->name);
-	if (!c)
-		offer(l, "help");
-	for (const struct lx_keyword *k = c ? c->keyword : NULL; k && k->name; k++) {
-		if (!lx_keyword_is_alias(c, k))
-			offer(l, k->name);
-	}
-	if (c && c->rest)
-		offer_rest(l, c);
-}
-
-int lx_complete_lnetx(char **words)
-{
-	struct line l = { 0 };
-	const struct lx_keyword *value = NULL; /* a keyword whose value comes next */
-	const struct lx_command *c = NULL;
-	const struct lx_lnetx_object *o = NULL;
-	bool instance = false;
-	int n = begin(&l, words);
-
-	for (int i = 0; i < n; i++) {
-		const char *word = words[i];
-
-		if (instance) {
-			l.instance = word;
-			instance = false;
-		} else if (value) {
-			value = NULL;
-		} else if (word[0] == '-') {
-			instance = !strcmp(word, "-n") || !strcmp(word, "--instance");
-		} else if (!o) {
-			o = strcmp(word, "help") ? find(lx_lnetx_cmds, sizeof(*o), word) : NULL;
-			c = o && !strcmp(o->name, o->command->name) ? o->command : NULL;
-			if (!o && strcmp(word, "help"))
-				return 0;
-		} else if (!c) {
-			c = strcmp(word, "help") ? find(o->command, sizeof(*c), word) : NULL;
-			if (!c && strcmp(word, "help"))
-				return 0;
-		} else {
-			value = find(c->keyword, sizeof(*value), word);
-			if (!value || (c->rest && strcmp(value->name, word)))
-				l.rest[l.n_rest++] = word;
-			if (value && (!value->value || (c->rest && strcmp(value->name, word))))
-				value = NULL;
-		}
-	}
-	lx_session_init(&l.session, l.instance);
-	if (instance)
-		offer_instances(&l);
-	else if (value)
-		offer_value(&l, value->id, value->value, !strcmp(o->name, "net"));
-	else
-		offer_words(&l, o, c);
-	lx_session_fini(&l.session);
-	return 0;
-}
-
-/* ---- lnetctl ------------------------------------------------------------------------------ */
-
-static const struct lx_option *find_option(const struct lx_lnetctl_cmd *v, const char *word)
-{
-	for (const struct lx_option *o = v ? v->option : NULL; o && o->name; o++) {
-		if ((word[1] == '-' && !strcmp(o->name, word + 2)) ||
-		    (o->letter && word[1] == o->letter && !word[2]))
-			return o;
-	}
-	return NULL;
-}
-
-/* The type of an argument, which the keywords of lnetx have; "": none of them is for it. */
+/* What lnetx calls the value of an argument; "": it has no such argument. */
 static const char *type_of(enum lx_arg_id id)
 {
 	for (const struct lx_lnetx_object *o = lx_lnetx_cmds; o->name; o++) {
@@ -355,8 +203,90 @@ static const char *type_of(enum lx_arg_id id)
 	return "";
 }
 
+/* @type: "NET", "NIDS", "0|1", ... */
+static void offer_value(struct lx_complete *l, enum lx_arg_id id, const char *type)
+{
+	if (id == LX_ARG_MESSAGE || id == LX_ARG_ERROR) {
+		as_list(l);
+		offer_choices(l, id == LX_ARG_MESSAGE ? "put ack get reply"
+				 : LX_FAULT_HSTATUS(HSTATUS_TEXT_) "random", " ");
+	} else if (strchr(type, '|')) {
+		offer_choices(l, type, "[|]");
+	} else if (is_type(type, "NET")) {
+		lx_complete_nets(l);
+	} else if (is_type(type, "IF")) {
+		offer_interfaces(l);
+	} else if (is_type(type, "NID")) {
+		if (l->own || id == LX_ARG_SOURCE || id == LX_ARG_SRC || id == LX_ARG_LOCAL_NID)
+			offer_own_nids(l);
+		else
+			lx_complete_nids(l);
+	}
+}
+
+/* The same in both grammars. */
+static bool offer_common(struct lx_complete *l)
+{
+	if (l->instance)
+		offer_instances(l);
+	else if (l->args && l->args->lacks)
+		offer_value(l, *l->args->lacks, type_of(*l->args->lacks));
+	else
+		return false;
+	return true;
+}
+
+/* ---- lnetx -------------------------------------------------------------------------------- */
+
+/* Completes words without a keyword: by the object whose rows they name, or by their type. */
+static void offer_rest(struct lx_complete *l, const struct lx_command *c)
+{
+	const char *type = c->rest + strspn(c->rest, "[");
+	json_t *set = json_object();
+
+	if (c->names)
+		add_rows(l, set, c->names,
+			 lx_request_find(c->names, LX_CTL_SHOW)->shown->row->field[0].key);
+	else if (is_type(type, "FILE"))
+		puts(LX_COMPLETE_FILE);
+	else if (is_type(type, "MODULE"))
+		offer_tunables(l, strstr(type, "VALUE"));
+	else if (!l->args->n_rest || !strchr(type, '|'))
+		offer_value(l, LX_ARGS, type);
+	offer_set(l, set);
+}
+
+int lx_complete_lnetx(struct lx_complete *l, const struct lx_lnetx_object *o,
+		      const struct lx_command *c)
+{
+	if (offer_common(l))
+		return 0;
+	if (l->word[0] == '-') {
+		offer_choices(l,
+			      "-j --json -y --yaml -p --pretty -s --stats -n --instance -w --wait "
+			      "-V --version -h --help",
+			      " ");
+		return 0;
+	}
+	for (const struct lx_lnetx_object *i = o ? NULL : lx_lnetx_cmds; i && i->name; i++)
+		lx_complete_offer(l, i->name);
+	for (const struct lx_command *i = o && !c ? o->command : NULL; i && i->name; i++)
+		lx_complete_offer(l, i->name);
+	if (!c)
+		lx_complete_offer(l, "help");
+	for (const struct lx_keyword *k = c ? c->keyword : NULL; k && k->name; k++) {
+		if (!lx_keyword_is_alias(c, k))
+			lx_complete_offer(l, k->name);
+	}
+	if (c && c->rest)
+		offer_rest(l, c);
+	return 0;
+}
+
+/* ---- lnetctl ------------------------------------------------------------------------------ */
+
 /* "set NAME": 0 and 1 for a switch, the values of a short range, or else the present one. */
-static void offer_setting(struct line *l, const char *name)
+static void offer_setting(struct lx_complete *l, const char *name)
 {
 	const struct lx_global *g = lx_global_lookup(name);
 	struct lx_args which = { .v = { [LX_ARG_MODULE] = "lnet" } };
@@ -370,20 +300,21 @@ static void offer_setting(struct line *l, const char *name)
 	}
 	which.v[LX_ARG_NAME] = g ? g->tunable : NULL;
 	if (!which.v[LX_ARG_NAME] ||
-	    lx_request_first(&l->session, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &row))
+	    lx_request_first(l->session, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &row))
 		return;
 	min = lx_json_int(row, "min");
 	max = lx_json_int(row, "max");
 	for (json_int_t v = min; max - min < 4 && v <= max; v++) {
 		snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, v);
-		offer(l, text);
+		lx_complete_offer(l, text);
 	}
 	if (max - min >= 4)
-		offer(l, lx_json_text(row, "value"));
+		lx_complete_offer(l, lx_json_text(row, "value"));
 	json_decref(row);
 }
 
-static void offer_verb(struct line *l, const struct lx_group *g, const struct lx_lnetctl_cmd *v)
+static void offer_verb(struct lx_complete *l, const struct lx_group *g,
+		       const struct lx_lnetctl_cmd *v)
 {
 	bool files = !strcmp(v->name, "import") || !strcmp(v->name, "export");
 
@@ -393,98 +324,33 @@ static void offer_verb(struct line *l, const struct lx_group *g, const struct lx
 
 			snprintf(name, sizeof(name), "--%s", o->name);
 			if (o->help)
-				offer(l, name);
+				lx_complete_offer(l, name);
 		}
-		offer(l, "--help");
+		lx_complete_offer(l, "--help");
 	}
 	if (files)
 		puts(LX_COMPLETE_FILE);
-	else if (!strcmp(g->name, "set") && !l->n_rest)
+	else if (!strcmp(g->name, "set") && !l->args->n_rest)
 		offer_setting(l, v->name);
 	else if (v->max_rest && g->is_verb)
-		offer_nids(l);
+		lx_complete_nids(l);
 }
 
-int lx_complete_lnetctl(char **words)
+int lx_complete_lnetctl(struct lx_complete *l, const struct lx_group *g,
+			const struct lx_lnetctl_cmd *v)
 {
-	const struct lx_option *value = NULL;
-	const struct lx_group *g = NULL;
-	const struct lx_lnetctl_cmd *v = NULL, *verbs = NULL; /* "fault drop" has its own verbs */
-	struct line l = { 0 };
-	bool instance = false;
-	int n = begin(&l, words);
-
-	lx_lnetctl_cmds_init();
-	for (int i = 0; i < n; i++) {
-		const char *word = words[i];
-
-		if (instance) {
-			l.instance = word;
-			instance = false;
-		} else if (value) {
-			value = NULL;
-		} else if (!strcmp(word, "--instance")) {
-			instance = true;
-		} else if (!g) {
-			g = strcmp(word, "help") ? find(lx_groups, sizeof(*g), word) : NULL;
-			v = g && g->is_verb ? g->verb : NULL;
-			verbs = g ? g->verb : NULL;
-			if (!g && strcmp(word, "help"))
-				return 0;
-		} else if (!v) {
-			v = strcmp(word, "help") ? find(verbs, sizeof(*v), word) : NULL;
-			if (!v && strcmp(word, "help"))
-				return 0;
-			if (v && verbs == g->verb && lx_fault_verbs(g->name, v->name)) {
-				verbs = lx_fault_verbs(g->name, v->name);
-				v = NULL;
-			}
-		} else if (word[0] == '-') {
-			value = find_option(v, word);
-			if (value && value->kind != LX_OPTION_VALUE &&
-			    value->kind != LX_OPTION_MANY)
-				value = NULL;
-		} else {
-			l.rest[l.n_rest++] = word;
-		}
+	if (offer_common(l))
+		return 0;
+	if (v) {
+		offer_verb(l, g, v);
+		return 0;
 	}
-	lx_session_init(&l.session, l.instance);
-	if (instance) {
-		offer_instances(&l);
-	} else if (value) {
-		offer_value(&l, value->id, type_of(value->id), !strcmp(g->name, "net"));
-	} else if (v) {
-		offer_verb(&l, g, v);
-	} else {
-		for (const struct lx_group *i = g ? NULL : lx_groups; i && i->name; i++)
-			offer(&l, i->name);
-		for (const struct lx_lnetctl_cmd *i = verbs; i && i->name; i++)
-			offer(&l, i->name);
-		offer(&l, "help");
-		if (!g)
-			offer(&l, "--instance");
-	}
-	lx_session_fini(&l.session);
+	for (const struct lx_group *i = g ? NULL : lx_groups; i && i->name; i++)
+		lx_complete_offer(l, i->name);
+	for (const struct lx_lnetctl_cmd *i = g ? g->verb : NULL; i && i->name; i++)
+		lx_complete_offer(l, i->name);
+	lx_complete_offer(l, "help");
+	if (!g)
+		lx_complete_offer(l, "--instance");
 	return 0;
-}
-
-/* ---- for other grammars ------------------------------------------------------------------ */
-
-static void with_session(const char *word, void (*offer_all)(struct line *l))
-{
-	struct line l = { .word = word };
-
-	lx_session_init(&l.session, NULL);
-	offer_all(&l);
-	lx_session_fini(&l.session);
-}
-
-void lx_complete_nets(const char *word)
-{
-	with_session(word, offer_nets);
-}
-
-void lx_complete_nids(const char *word)
-{
-	with_session(word, offer_nids);
 }

@@ -6,18 +6,42 @@
 #ifndef LX_TOOLS_COMPLETE_H
 #define LX_TOOLS_COMPLETE_H
 
+#include "lnetctl.h"
+#include "lnetx.h"
+
 /* Not a candidate: file names are possible, too. */
 #define LX_COMPLETE_FILE ":file"
 
 /*
- * Each prints candidates for the last of the words, one per line; fewer if the user may not
- * read lnetxd's state. Returns the exit status, 0.
+ * Where a line ends: its last word, which is to be completed, and what the parser of the grammar
+ * made of those before it.
  */
-int lx_complete_lnetx(char **words); /* terminated by NULL */
-int lx_complete_lnetctl(char **words);
+struct lx_complete {
+	const char *word; /* may be ""; NULL: the line is to be run */
+	struct lx_session *session;
+	bool instance; /* the word is one */
+	bool own; /* NIDs are this node's */
+	const struct lx_args *args; /* of a command; it may lack the word as a value */
+	size_t done; /* bytes of the word that are fixed: "eth0," of "eth0,et" */
+};
 
-/* Parts of them, for other grammars: what may stand for NET or NID and begins with @word. */
-void lx_complete_nets(const char *word);
-void lx_complete_nids(const char *word);
+/* Takes "--complete", and the last word, out of the arguments. False: it is not there. */
+bool lx_complete_begin(struct lx_complete *l, int *argc, char ***argv);
+
+/*
+ * Each prints the candidates, one per line; fewer if the user may not read lnetxd's state.
+ * NULL: no such word was given. Returns the exit status, 0.
+ */
+int lx_complete_lnetx(struct lx_complete *l, const struct lx_lnetx_object *o,
+		      const struct lx_command *c);
+int lx_complete_lnetctl(struct lx_complete *l, const struct lx_group *g,
+			const struct lx_lnetctl_cmd *v);
+
+/* Prints what begins with the word. */
+void lx_complete_offer(const struct lx_complete *l, const char *candidate);
+
+/* Parts of them, for other grammars: what may stand for NET or NID and begins with the word. */
+void lx_complete_nets(struct lx_complete *l);
+void lx_complete_nids(struct lx_complete *l);
 
 #endif

@@ -655,26 +655,20 @@ static int run_words(void *arg, int argc, char **argv)
 
 /* ---- completion ----------------------------------------------------------------------- */
 
-static void offer(const char *word, const char *candidate)
-{
-	if (!strncmp(candidate, word, strlen(word)))
-		puts(candidate);
-}
-
 /* One of "up|down|NET", "[-n] NAME [NAME ...]", ...: a word, or what stands for words. */
-static void offer_arg(const char *word, const char *arg)
+static void offer_arg(struct lx_complete *end, const char *arg)
 {
 	if (!strcmp(arg, "NET"))
-		lx_complete_nets(word);
+		lx_complete_nets(end);
 	else if (!strcmp(arg, "NID"))
-		lx_complete_nids(word);
+		lx_complete_nids(end);
 	else if (!isupper((unsigned char)arg[0]))
-		offer(word, arg);
+		lx_complete_offer(end, arg);
 	for (size_t i = 0; !strcmp(arg, "NAME") && i < PARAMETERS; i++)
-		offer(word, parameters[i].name);
+		lx_complete_offer(end, parameters[i].name);
 }
 
-static void offer_args(const char *word, const char *args)
+static void offer_args(struct lx_complete *end, const char *args)
 {
 	static const char between[] = " |[].";
 	char copy[80], *save, *arg, *last = "";
@@ -682,42 +676,44 @@ static void offer_args(const char *word, const char *args)
 	snprintf(copy, sizeof(copy), "%s", args);
 	for (arg = strtok_r(copy, between, &save); arg; arg = strtok_r(NULL, between, &save)) {
 		if (strcmp(arg, last))
-			offer_arg(word, arg);
+			offer_arg(end, arg);
 		last = arg;
 	}
 }
 
-/* Candidates for the last of the words, one per line. "--net NET" may precede the command. */
-static int complete(int n, char **words)
+/* @words: those before the last one. "--net NET" may precede the command. */
+static void complete(struct lx_complete *end, int n, char **words)
 {
-	const char *word = n ? words[n - 1] : "";
 	const struct command *c;
 	size_t found;
 
-	if (n > 2 && !strcmp(words[0], "--net"))
-		return complete(n - 2, words + 2);
-	if (n == 2 && !strcmp(words[0], "--net")) {
-		lx_complete_nets(word);
-	} else if (n > 1) {
+	if (n > 1 && !strcmp(words[0], "--net")) {
+		complete(end, n - 2, words + 2);
+	} else if (n && !strcmp(words[0], "--net")) {
+		lx_complete_nets(end);
+	} else if (n) {
 		c = lx_words_find(commands, sizeof(*c), words[0], &found);
 		if (found == 1)
-			offer_args(word, c->args);
+			offer_args(end, c->args);
 	} else {
 		for (c = commands; c->name; c++)
-			offer(word, c->name);
-		offer(word, "--net");
+			lx_complete_offer(end, c->name);
+		lx_complete_offer(end, "--net");
 	}
-	return 0;
 }
 
 int lx_lctl_main(int argc, char **argv)
 {
 	struct lctl l = { .net = "" };
+	struct lx_complete end = { .session = &l.s };
 	int status;
 
-	if (argc > 1 && !strcmp(argv[1], "--complete"))
-		return complete(argc - 2, argv + 2);
 	lx_session_init(&l.s, NULL);
+	if (lx_complete_begin(&end, &argc, &argv)) {
+		complete(&end, argc - 1, argv + 1);
+		lx_session_fini(&l.s);
+		return 0;
+	}
 	status = argc > 1 ? run_words(&l, argc - 1, argv + 1)
 			  : lx_input_run("lctl > ", run_words, &l);
 	lx_session_fini(&l.s);

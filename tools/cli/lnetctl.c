@@ -21,6 +21,8 @@
 #define STATUS_USAGE 255
 #define STATUS_REFUSED 234 /* -EINVAL, as an exit status */
 
+static struct lx_complete end; /* with --complete */
+
 /* ---- errors ------------------------------------------------------------------------ */
 
 /* Prints an error record; returns the exit status. */
@@ -135,11 +137,16 @@ static int run_verb(struct lx_session *s, const struct lx_group *g, const struct
 		snprintf(name, sizeof(name), "%s %s", g->name, v->name);
 		return run_group(s, &verb, argc, argv);
 	}
-	if (wants_help(argc, argv)) {
+	if (!end.word && wants_help(argc, argv)) {
 		verb_help(stdout, g, v);
 		return 0;
 	}
 	err = lx_options_parse(argc, argv, v, &a);
+	if (end.word) {
+		end.args = &a;
+		end.own = !strcmp(g->name, "net");
+		return lx_complete_lnetctl(&end, g, v);
+	}
 	if (err) {
 		verb_help(err > 0 ? stdout : stderr, g, v);
 		return err > 0 ? 0 : STATUS_REFUSED;
@@ -183,6 +190,8 @@ static int run_group(struct lx_session *s, const struct lx_group *g, int argc, c
 
 	if (g->is_verb)
 		return run_verb(s, g, g->verb, argc, argv);
+	if (end.word && (argc < 2 || lx_words_is_help(argv[1])))
+		return lx_complete_lnetctl(&end, g, NULL);
 	if (argc < 2) {
 		group_help(stderr, g);
 		return STATUS_USAGE;
@@ -207,6 +216,8 @@ static int run_help(struct lx_session *s, int argc, char **argv)
 	char *words[] = { NULL, "help", argc > 1 ? argv[1] : NULL, NULL };
 	const struct lx_group *g;
 
+	if (end.word && !argc)
+		return lx_complete_lnetctl(&end, NULL, NULL);
 	if (!argc) {
 		all_help(stdout);
 		return 0;
@@ -220,6 +231,8 @@ static int run_words(struct lx_session *s, int argc, char **argv)
 {
 	const struct lx_group *g;
 
+	if (end.word && (!argc || argv[0][0] == '-'))
+		return lx_complete_lnetctl(&end, NULL, NULL);
 	if (lx_words_is_help(argv[0]))
 		return run_help(s, argc - 1, argv + 1);
 	if (!strcmp(argv[0], "--list-commands"))
@@ -269,8 +282,9 @@ int lx_lnetctl_main(int argc, char **argv)
 	struct lx_session s;
 	int status;
 
-	if (argc > 1 && !strcmp(argv[1], "--complete"))
-		return lx_complete_lnetctl(argv + 2);
+	end.session = &s;
+	end.instance =
+		lx_complete_begin(&end, &argc, &argv) && !strcmp(argv[argc - 1], "--instance");
 	lx_session_init(&s, take_option(&argc, argv, "--instance"));
 	wait = take_option(&argc, argv, "--wait");
 	if (wait && !lx_session_set_wait(wait)) {
@@ -278,8 +292,8 @@ int lx_lnetctl_main(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	lx_lnetctl_cmds_init();
-	status = argc > 1 ? run_words(&s, argc - 1, argv + 1)
-			  : lx_input_run("lnetctl> ", run_line, &s);
+	status = argc > 1 || end.word ? run_words(&s, argc - 1, argv + 1)
+				      : lx_input_run("lnetctl> ", run_line, &s);
 	lx_session_fini(&s);
 	if (!lx_print_end("lnetctl") && !status)
 		status = STATUS_USAGE;

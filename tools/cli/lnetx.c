@@ -201,6 +201,7 @@ struct line {
 	const char *instance;
 	bool help, version;
 	const char *bad; /* what an option lacks */
+	struct lx_complete end; /* with --complete */
 };
 
 static const struct {
@@ -212,6 +213,8 @@ static const struct {
 
 static void take_flag(struct line *l, char letter)
 {
+	if (l->end.word)
+		return;
 	format.json |= letter == 'j';
 	format.yaml |= letter == 'y';
 	format.pretty |= letter == 'p';
@@ -228,6 +231,7 @@ static void take_value(struct line *l, char letter, const char *value)
 	if (letter == 'n') {
 		l->instance = value;
 		l->bad = value ? l->bad : "--instance needs a value";
+		l->end.instance = !value;
 	} else if (!value || !lx_session_set_wait(value)) {
 		l->bad = "--wait needs whole seconds";
 	}
@@ -392,8 +396,10 @@ static int parse_words(struct line *l, const struct lx_lnetx_object *o, const st
 		}
 		if (!k)
 			return unknown_keyword(word, o, c, ambiguous);
-		if (k->value && !*l->word)
+		if (k->value && !*l->word) {
+			a->lacks = &k->id;
 			return complain("\"%s\" needs a value (%s)", k->name, k->value);
+		}
 		a->v[k->id] = k->value ? *l->word++ : "1";
 	}
 	return l->help ? -1 : 0;
@@ -409,6 +415,19 @@ static int failed(const struct lx_session *s)
 	if (s->asked || (!lx_session_connected(s) && s->error != -EINVAL))
 		return LX_EXIT_REFUSED;
 	return LX_EXIT_USAGE;
+}
+
+/* Completes the line's last word, instead of running it. */
+static int complete(struct line *l, const struct lx_lnetx_object *o, const struct lx_command *c)
+{
+	struct lx_session s;
+
+	lx_session_init(&s, l->instance);
+	l->end.session = &s;
+	l->end.own = o && !strcmp(o->name, "net");
+	lx_complete_lnetx(&l->end, o, c);
+	lx_session_fini(&s);
+	return 0;
 }
 
 static int print_version(void)
@@ -437,6 +456,10 @@ static int run_command(struct line *l, const struct lx_lnetx_object *o, const st
 	struct lx_session s;
 	int status = parse_words(l, o, c, &a);
 
+	if (l->end.word) {
+		l->end.args = &a;
+		return complete(l, o, c);
+	}
 	if (status < 0)
 		command_help(stdout, o, c);
 	if (status)
@@ -476,6 +499,8 @@ static int run_help(struct line *l, const struct lx_lnetx_object *o)
 		if (!c)
 			return unknown("verb", word, o->command, sizeof(*c), ambiguous);
 	}
+	if (l->end.word)
+		return complete(l, o, c);
 	if (c)
 		command_help(stdout, o, c);
 	else if (o)
@@ -497,7 +522,7 @@ static int run_object(struct line *l, const char *name)
 	if (is_verbless(o))
 		return run_command(l, o, o->command);
 	word = next_word(l);
-	if (word ? lx_words_is_help(word) : l->help)
+	if (word ? lx_words_is_help(word) : l->help || l->end.word)
 		return run_help(l, o);
 	if (!word)
 		return run_command(l, o, o->command);
@@ -509,14 +534,18 @@ static int run_object(struct line *l, const char *name)
 
 static int run_line(int argc, char **argv)
 {
-	struct line l = { .word = argv + 1 };
+	struct line l = { 0 };
 	char *word;
 
 	if (argc > 1 && !strcmp(argv[1], "--list-commands")) {
 		list_words();
 		return 0;
 	}
+	lx_complete_begin(&l.end, &argc, &argv);
+	l.word = argv + 1;
 	word = next_word(&l);
+	if (l.end.word && !word)
+		return complete(&l, NULL, NULL);
 	if (l.version && !word)
 		return print_version();
 	if (l.bad)
@@ -535,11 +564,8 @@ static int run_line(int argc, char **argv)
 
 int lx_lnetx_main(int argc, char **argv)
 {
-	int status;
+	int status = run_line(argc, argv);
 
-	if (argc > 1 && !strcmp(argv[1], "--complete"))
-		return lx_complete_lnetx(argv + 2);
-	status = run_line(argc, argv);
 	if (!lx_print_end("lnetx") && !status)
 		status = LX_EXIT_REFUSED;
 	return status;

@@ -161,8 +161,11 @@ int lx_options_parse(int argc, char **argv, const struct lx_lnetctl_cmd *v, stru
 			tell_ignored_option(argv);
 			continue;
 		}
-		if (opt == '?')
+		if (opt == '?') {
+			o = optopt ? option_of(v->option, optopt) : NULL;
+			a->lacks = o ? &o->id : NULL;
 			return -EINVAL;
+		}
 		if (!o)
 			return 1;
 		a->v[o->id] = value_of(o, a->v[o->id], argc, argv);
