@@ -39,7 +39,7 @@ static const char *const up_names[] = { "down", "up" };
 	  .omit = LX_OMIT_ZERO }
 
 #define OF struct lx_traffic
-static const struct lx_field counts_fields[] = {
+TABLE(counts, "statistics",
 	{ NUMBER(1, "send_count", io.send), .col = "SENT" },
 	{ NUMBER(2, "recv_count", io.recv), .col = "RECEIVED" },
 	{ NUMBER(3, "drop_count", io.drop), .col = "DROPPED" },
@@ -48,61 +48,51 @@ static const struct lx_field counts_fields[] = {
 	LATENCY(12, "put_ack", put_ack),
 	{ NUMBER(16, "tcp_sent_bytes", tcp.sent), OWN, .col = "TCP BYTES", .wide = true },
 	{ NUMBER(17, "tcp_resent_bytes", tcp.resent), OWN, .col = "SENT AGAIN", .wide = true },
-	END
-};
-static LX_SCHEMA(counts, "statistics", OF);
+)
 #undef OF
 
 #define OF struct lx_type_counts
-static const struct lx_field types_fields[] = {
+TABLE(types, "counts",
 	{ NUMBER(1, "put", put) },
 	{ NUMBER(2, "get", get) },
 	{ NUMBER(3, "reply", reply) },
 	{ NUMBER(4, "ack", ack) },
 	{ NUMBER(5, "hello", hello) },
-	END
-};
-static LX_SCHEMA(types, "counts", OF);
+)
 #undef OF
 
 /* ---- selection policies ------------------------------------------------------------ */
 
 #define OF struct lx_udsp_effect
-static const struct lx_field udsp_effect_fields[] = {
+TABLE(udsp_effect, "udsp info",
 	{ NUMBER(1, "net priority", net_priority) },
 	{ NUMBER(2, "nid priority", nid_priority) },
 	{ FIELD(3, "Preferred gateway NIDs", NIDS, gateway),
 	  .count_offset = offsetof(OF, n_gateways), .max = LX_UDSP_EFFECT_MAX },
 	{ FIELD(4, "Preferred source NIDs", NIDS, source),
 	  .count_offset = offsetof(OF, n_sources), .max = LX_UDSP_EFFECT_MAX },
-	END
-};
-static LX_SCHEMA(udsp_effect, "udsp info", OF);
+)
 #undef OF
 
-static const struct lx_field udsp_action_fields[] = {
+TABLE_OF(int64_t, udsp_action, "action",
 	{ .key = "priority", .attr = 1, .type = LX_FIELD_INT, .offset = 0, .size = sizeof(int64_t),
 	  .sgn = true, UNSET, RANGE(0, UINT32_MAX), .col = "PRIORITY" },
-	END
-};
-static LX_SCHEMA(udsp_action, "action", int64_t);
+)
 
 #define OF struct lx_conf_udsp
-static const struct lx_field udsp_fields[] = {
+REQUEST(OF, lx_ctl_udsp_schema, "udsp",
 	{ NUMBER(1, "idx", index), UNSET, BACKUP, .col = "INDEX" },
 	{ FIELD(2, "src", STR, src), UNSET, BACKUP, .col = "SRC" },
 	{ FIELD(3, "dst", STR, dst), UNSET, BACKUP, .col = "DST" },
 	{ FIELD(4, "rte", STR, rte), UNSET, BACKUP, .col = "RTE" },
 	{ FIELD(5, "action", NEST, priority), .sub = &udsp_action, UNSET, BACKUP },
-	END
-};
-const struct lx_schema lx_ctl_udsp_schema = { "udsp", sizeof(OF), udsp_fields };
+)
 #undef OF
 
 /* ---- local NIs --------------------------------------------------------------------- */
 
 #define OF struct lx_ni_health
-static const struct lx_field ni_health_fields[] = {
+TABLE(ni_health, "health stats",
 	{ NUMBER(1, "fatal_error", fatal) },
 	{ NUMBER(2, "health value", value), .col = "HEALTH", .wide = true },
 	{ NUMBER(3, "interrupts", interrupts), .col = "LOCAL INTR", .wide = true, .rare = true },
@@ -113,30 +103,23 @@ static const struct lx_field ni_health_fields[] = {
 	{ NUMBER(8, "error", error), .col = "LOCAL ERROR", .wide = true, .rare = true },
 	{ NUMBER(9, "ping_count", ping_count) },
 	{ NUMBER(10, "next_ping", next_ping) },
-	END
-};
-static LX_SCHEMA(ni_health, "health stats", OF);
+)
 #undef OF
 
 #define NI_TUNABLE_(n, name, min, max) \
 	{ LX_FIELD_NUM(n, #name, struct lx_ni_tunables, name), UNSET, RANGE(min, max) },
-static const struct lx_field ni_tunables_fields[] = {
+REQUEST(struct lx_ni_tunables, lx_ctl_ni_tunables, "tunables",
 	LX_NI_TUNABLES(NI_TUNABLE_)
-	END
-};
-const struct lx_schema lx_ctl_ni_tunables = { "tunables", sizeof(struct lx_ni_tunables),
-					      ni_tunables_fields };
+)
 
-static const struct lx_field net_group_fields[] = {
+TABLE_OF(struct lx_ni_info, net_group, "net",
 	{ LX_FIELD(1, "net type", NET, struct lx_ni_info, net), BACKUP, .col = "NET" },
-	END
-};
-static LX_SCHEMA(net_group, "net", struct lx_ni_info);
+)
 
 static const char *const one_cpt[] = { "[0]" };
 
 #define OF struct lx_ni_info
-static const struct lx_field ni_fields[] = {
+TABLE(ni, "NI",
 	{ FIELD(2, "nid", NID, nid), .col = "NID" },
 	/* An interface implies its first IPv4 address; another one must be given. */
 	{ FIELD(27, "nid", NID, given), UNSET, .level = LX_LEVEL_BACKUP, BACKUP },
@@ -161,15 +144,13 @@ static const struct lx_field ni_fields[] = {
 	{ NUMBER(25, "peers", n_peers), OWN, .col = "PEERS", .wide = true },
 	{ NUMBER(26, "conns", n_conns), OWN, .col = "CONNS", .wide = true },
 	DOWN(28, OF, 0),
-	END
-};
-static LX_SCHEMA(ni, "NI", OF);
+)
 #undef OF
 
 /* ---- peers ------------------------------------------------------------------------- */
 
 #define OF struct lx_peer_health
-static const struct lx_field peer_health_fields[] = {
+TABLE(peer_health, "health stats",
 	{ NUMBER(1, "health value", value), .col = "HEALTH", .wide = true },
 	{ NUMBER(2, "dropped", dropped), .col = "REMOTE DROP", .wide = true, .rare = true },
 	{ NUMBER(3, "timeout", timeout), .col = "REMOTE TIMEOUT", .wide = true, .rare = true },
@@ -178,26 +159,22 @@ static const struct lx_field peer_health_fields[] = {
 	  .col = "NET TIMEOUT", .wide = true, .rare = true },
 	{ NUMBER(6, "ping_count", ping_count) },
 	{ NUMBER(7, "next_ping", next_ping) },
-	END
-};
-static LX_SCHEMA(peer_health, "health stats", OF);
+)
 #undef OF
 
 #define OF struct lx_peer_info
-static const struct lx_field peer_group_fields[] = {
+TABLE(peer_group, "peer",
 	{ FIELD(1, "primary nid", NID, primary), BACKUP, .col = "PRIMARY" },
 	{ FIELD(2, "Multi-Rail", BOOL, multi_rail), BACKUP, .col = "MR" },
 	{ NUMBER(3, "peer state", state), .level = 3 },
 	{ FIELD(20, "lock_prim", BOOL, lock_primary), OWN, BACKUP, .omit = LX_OMIT_ZERO },
-	END
-};
-static LX_SCHEMA(peer_group, "peer", OF);
+)
 #undef OF
 
 static const char *const alive_names[] = { "NA", "up", "down" };
 
 #define OF struct lx_peer_ni_info
-static const struct lx_field peer_ni_fields[] = {
+TABLE(peer_ni, "peer NI",
 	{ FIELD(4, "nid", NID, nid), BACKUP, .col = "NID" },
 	{ FIELD(23, "udsp info", NEST, udsp), .sub = &udsp_effect, .level = 4 },
 	{ FIELD(5, "state", ENUM, alive), LX_FIELD_NAMES(alive_names), .col = "STATE" },
@@ -218,38 +195,32 @@ static const struct lx_field peer_ni_fields[] = {
 	DOWN(21, OF, 0),
 	{ NUMBER(24, "answer_bytes", answer_bytes), OWN,
 	  .omit = LX_OMIT_ZERO, .col = "ANSWERS", .rare = true },
-	END
-};
-static LX_SCHEMA(peer_ni, "peer NI", OF);
+)
 #undef OF
 
 static const char *const recovery_names[] = { "local", "peer" };
 
 #define OF struct lx_recovery_info
-static const struct lx_field recovery_fields[] = {
+TABLE(recovery, "recovery",
 	{ FIELD(2, "nid", NID, nid), .col = "NID" },
 	{ FIELD(3, "kind", ENUM, peer), LX_FIELD_NAMES(recovery_names), .col = "KIND" },
 	{ NUMBER(4, "health value", value), .col = "HEALTH" },
 	{ NUMBER(5, "ping_count", ping_count), .col = "PINGS" },
 	{ NUMBER(6, "next_ping_s", next_ping_s), .col = "NEXT IN S" },
-	END
-};
-static LX_SCHEMA(recovery, "recovery", OF);
+)
 #undef OF
 
 /* The answer to a ping or discovery is a peer, too, but shown with fewer fields. */
-static const struct lx_field ping_ni_fields[] = {
+TABLE_OF(struct lx_peer_ni_info, ping_ni, "peer NI",
 	{ LX_FIELD(4, "nid", NID, struct lx_peer_ni_info, nid), .col = "NID" },
-	END
-};
-static LX_SCHEMA(ping_ni, "peer NI", struct lx_peer_ni_info);
+)
 
 /* ---- routes, routing --------------------------------------------------------------- */
 
 static const char *const hop_names[] = { "single-hop", "multi-hop" };
 
 #define OF struct lx_route_info
-static const struct lx_field route_fields[] = {
+TABLE(route, "route",
 	{ FIELD(1, "net", NET, net), BACKUP, .col = "NET" },
 	{ FIELD(2, "gateway", NID, gateway), BACKUP, .col = "GATEWAY" },
 	{ NUMBER(3, "hop", hop), BACKUP, .level = 1, .col = "HOP" },
@@ -259,36 +230,30 @@ static const struct lx_field route_fields[] = {
 	{ FIELD(6, "state", ENUM, up), LX_FIELD_NAMES(up_names), .level = 1, .col = "STATE" },
 	{ FIELD(7, "type", ENUM, multi_hop), LX_FIELD_NAMES(hop_names), .level = 1, .col = "TYPE" },
 	DOWN(8, OF, 1),
-	END
-};
-static LX_SCHEMA(route, "route", OF);
+)
 #undef OF
 
 #define OF struct lx_pool_info
-static const struct lx_field pool_fields[] = {
+TABLE(pool, "pool",
 	{ NUMBER(1, "npages", npages) },
 	{ NUMBER(2, "nbuffers", nbuffers) },
 	{ NUMBER(3, "credits", credits) },
 	{ NUMBER(4, "mincredits", mincredits) },
-	END
-};
-static LX_SCHEMA(pool, "pool", OF);
+)
 #undef OF
 
 /* While neighbours are told that routing starts or stops; none otherwise. */
 static const char *const routing_phases[] = { "", "", "stopping", "starting" };
 
 #define OF struct lx_routing_info
-static const struct lx_field routing_fields[] = {
+TABLE(routing, "routing",
 	{ NUMBER(1, "enable", state), .mask = 1 },
 	{ FIELD(6, "phase", ENUM, state), UNSET, LX_FIELD_NAMES(routing_phases) },
 	{ FIELD(2, "tiny", NEST, pool[LX_POOL_TINY]), .sub = &pool },
 	{ FIELD(3, "small", NEST, pool[LX_POOL_SMALL]), .sub = &pool },
 	{ FIELD(4, "large", NEST, pool[LX_POOL_LARGE]), .sub = &pool },
 	{ NUMBER(5, "seconds_left", seconds_left), .omit = LX_OMIT_ZERO },
-	END
-};
-static LX_SCHEMA(routing, "routing", OF);
+)
 #undef OF
 
 /* ---- statistics -------------------------------------------------------------------- */
@@ -296,15 +261,13 @@ static LX_SCHEMA(routing, "routing", OF);
 #define DROP_FIELD_(NAME, name_, help) \
 	{ LX_FIELD_NUM(LX_REASON_##NAME + 1, name_, struct lx_stats, drops[LX_REASON_##NAME]), \
 	  .omit = LX_OMIT_ZERO },
-static const struct lx_field drops_fields[] = {
+TABLE_OF(struct lx_stats, drops, "drops",
 	LX_REASONS(DROP_FIELD_)
-	END
-};
-static LX_SCHEMA(drops, "drops", struct lx_stats);
+)
 
 #define STATS_FIELD_(n, name) { LX_FIELD_NUM(n, #name, struct lx_stats, name) },
 #define OF struct lx_stats
-static const struct lx_field stats_fields[] = {
+TABLE(stats, "statistics",
 	LX_STATS(STATS_FIELD_)
 	/* Offset 0: the sub-schema describes the drops array of the same struct. */
 	{ .key = "drops", .attr = 28, .type = LX_FIELD_NEST, .offset = 0,
@@ -313,9 +276,7 @@ static const struct lx_field stats_fields[] = {
 	{ NUMBER(30, "answer_bytes", answer_bytes), OWN },
 	{ NUMBER(31, "answer_waits", answer_waits), OWN },
 	{ NUMBER(32, "refused_ports", refused_ports), OWN, .omit = LX_OMIT_ZERO },
-	END
-};
-static LX_SCHEMA(stats, "statistics", OF);
+)
 #undef OF
 
 /* ---- fault injection --------------------------------------------------------------- */
@@ -342,7 +303,7 @@ static LX_SCHEMA(stats, "statistics", OF);
 static const char *const fault_names[] = { "drop", "delay" };
 
 #define OF struct lx_fault_info
-static const struct lx_field fault_info_fields[] = {
+TABLE(fault_info, "fault",
 	{ FIELD(1, "type", ENUM, rule.delay), LX_FIELD_NAMES(fault_names), .col = "RULE" },
 	FAULT_FIELDS(OF, rule.),
 	{ NUMBER(20, "matched", counts.matched), .col = "MATCHED" },
@@ -353,15 +314,13 @@ static const struct lx_field fault_info_fields[] = {
 	{ NUMBER(25, "reply", counts.reply), .col = "REPLY", .wide = true },
 	{ NUMBER(26, "held", held), .omit = LX_OMIT_ZERO, .col = "HELD", .rare = true },
 	{ NUMBER(27, "seconds_left", left_s), .omit = LX_OMIT_ZERO, .col = "LEFT", .rare = true },
-	END
-};
-static LX_SCHEMA(fault_info, "fault", OF);
+)
 #undef OF
 
 /* ---- connections ------------------------------------------------------------------- */
 
 #define OF struct lx_conn_info
-static const struct lx_field conn_fields[] = {
+TABLE(conn, "conn",
 	{ FIELD(1, "peer", ID, peer), .col = "PEER" },
 	{ FIELD(2, "nid", NID, ni), .col = "NID" },
 	{ FIELD(3, "type", STR, type), .col = "TYPE" },
@@ -378,15 +337,13 @@ static const struct lx_field conn_fields[] = {
 	{ NUMBER(14, "srtt_us", srtt_us), UNSET, .col = "SRTT US", .wide = true },
 	{ NUMBER(15, "unacked_segments", unacked), UNSET, .col = "UNACKED", .wide = true },
 	{ NUMBER(16, "cwnd_segments", cwnd), UNSET, .col = "CWND", .wide = true },
-	END
-};
-static LX_SCHEMA(conn, "conn", OF);
+)
 #undef OF
 
 /* ---- tunables, changes, the daemon ------------------------------------------------- */
 
 #define OF struct lx_ctl_tunable
-static const struct lx_field tunable_fields[] = {
+TABLE(tunable, "tunable",
 	{ FIELD(1, "module", STRP, module), .col = "MODULE" },
 	{ FIELD(2, "name", STRP, name), .col = "NAME" },
 	{ FIELD(3, "value", STR, value), .col = "VALUE" },
@@ -395,44 +352,38 @@ static const struct lx_field tunable_fields[] = {
 	{ NUMBER(6, "max", max), .col = "MAX", .wide = true },
 	{ FIELD(7, "choices", STR, choices), UNSET, .col = "CHOICES", .wide = true },
 	{ FIELD(8, "help", STRP, help), .col = "MEANING" },
-	END
-};
-static LX_SCHEMA(tunable, "tunable", OF);
+)
 #undef OF
 
 #define CHANGE_NAME_(NAME, name) name,
 static const char *const change_names[] = { LX_CHANGES(CHANGE_NAME_) };
 
 #define OF struct lx_ctl_event
-static const struct lx_field event_fields[] = {
+TABLE(event, "event",
 	{ NUMBER(1, "time_us", mark.time_us) },
 	{ NUMBER(2, "lost", mark.lost), .omit = LX_OMIT_ZERO },
 	{ FIELD(3, "change", ENUM, change.type), LX_FIELD_NAMES(change_names) },
 	{ FIELD(4, "nid", NID, change.nid), UNSET },
 	{ FIELD(5, "net", NET, change.net), UNSET },
 	{ FIELD(6, "text", STR, change.text), UNSET },
-	END
-};
-static LX_SCHEMA(event, "event", OF);
+)
 #undef OF
 
 static const char *const refused_names[] = { "port", "nid", "peer" };
 
 #define OF struct lx_refused_info
-static const struct lx_field refused_fields[] = {
+TABLE(refused, "refused",
 	{ FIELD(1, "address", STR, address) },
 	{ FIELD(2, "kind", ENUM, kind), LX_FIELD_NAMES(refused_names) },
 	{ FIELD(3, "reason", STR, reason) },
 	{ NUMBER(4, "connections", connections) },
 	{ FIELD(5, "since", TIME, since_s) },
 	{ NUMBER(6, "age_s", age_s) },
-	END
-};
-static LX_SCHEMA(refused, "refused", OF);
+)
 #undef OF
 
 #define OF struct lx_ctl_status
-static const struct lx_field status_fields[] = {
+TABLE(status, "daemon",
 	{ FIELD(1, "version", STRP, version), .col = "VERSION" },
 	{ FIELD(2, "instance", STRP, instance), .col = "INSTANCE" },
 	{ NUMBER(3, "pid", pid), .col = "PID" },
@@ -451,9 +402,7 @@ static const struct lx_field status_fields[] = {
 	  .rare = true },
 	{ FIELD(16, "refused", LIST, refused), .sub = &refused,
 	  .count_offset = offsetof(OF, n_refused), .max = LX_REFUSED_MAX },
-	END
-};
-static LX_SCHEMA(status, "daemon", OF);
+)
 #undef OF
 
 #define SELFTEST_FIELDS(t, m) \
@@ -470,7 +419,7 @@ static LX_SCHEMA(status, "daemon", OF);
 
 #define SELFTEST_INFO(n, name) LX_FIELD_NUM(n, #name, OF, name)
 #define OF struct lx_ctl_selftest_info
-static const struct lx_field selftest_info_fields[] = {
+TABLE(selftest_info, "selftest",
 	SELFTEST_FIELDS(OF, conf.),
 	{ FIELD(6, "session", STR, session), UNSET, .col = "SESSION" },
 	{ FIELD(7, "console", NID, console), UNSET, .col = "OF CONSOLE" },
@@ -492,9 +441,7 @@ static const struct lx_field selftest_info_fields[] = {
 	{ SELFTEST_INFO(23, refused), .col = "REFUSED", .rare = true },
 	{ SELFTEST_INFO(24, bulk_buffers) },
 	{ SELFTEST_INFO(25, bulk_waiting) },
-	END
-};
-static LX_SCHEMA(selftest_info, "selftest", OF);
+)
 #undef OF
 
 const struct lx_ctl_shown lx_ctl_nets = { "net", &net_group, "local NI(s)", &ni };
@@ -515,7 +462,7 @@ const struct lx_ctl_shown lx_ctl_statuses = { "daemon", NULL, NULL, &status };
 /* ---- LNet selftest ------------------------------------------------------------------ */
 
 #define OF struct lx_ctl_answer
-static const struct lx_field answer_fields[] = {
+TABLE(answer, "answer",
 	{ FIELD(1, "nid", NID, nid) },
 	{ NUMBER(2, "status", status) },
 	{ FIELD(3, "session", STR, name), UNSET },
@@ -536,27 +483,21 @@ static const struct lx_field answer_fields[] = {
 	{ NUMBER(18, "recv_count", recv_count) },
 	{ NUMBER(19, "send_length", send_length) },
 	{ NUMBER(20, "recv_length", recv_length) },
-	END
-};
-static LX_SCHEMA(answer, "answer", OF);
+)
 #undef OF
 const struct lx_ctl_shown lx_ctl_answers = { "answer", NULL, NULL, &answer };
 
-static const struct lx_field line_fields[] = {
+TABLE_OF(struct lx_ctl_line, line, "line",
 	{ LX_FIELD(1, "line", STR, struct lx_ctl_line, text) },
-	END
-};
-static LX_SCHEMA(line, "line", struct lx_ctl_line);
+)
 
 #define OF struct lx_ctl_mistake
-static const struct lx_field mistake_fields[] = {
+TABLE(mistake, "mistake",
 	{ NUMBER(1, "errno", error) },
 	{ NUMBER(2, "line", line), .omit = LX_OMIT_ZERO },
 	{ NUMBER(3, "column", column), .omit = LX_OMIT_ZERO },
 	{ FIELD(4, "text", STR, text) },
-	END
-};
-static LX_SCHEMA(mistake, "mistake", OF);
+)
 #undef OF
 
 const struct lx_ctl_shown lx_ctl_mistakes = { "config", NULL, NULL, &mistake };
@@ -564,11 +505,8 @@ const struct lx_ctl_shown lx_ctl_columns = { "columns", NULL, NULL, &line };
 
 /* ---- requests ---------------------------------------------------------------------- */
 
-#define REQUEST(name, text, type) \
-	const struct lx_schema lx_ctl_##name##_schema = { text, sizeof(type), name##_fields }
-
 #define OF struct lx_ctl_show
-static const struct lx_field show_fields[] = {
+REQUEST(OF, lx_ctl_show_schema, "show",
 	{ FIELD(1, "net", NET, net), UNSET },
 	{ FIELD(2, "nid", NID, nid), UNSET },
 	{ FIELD(3, "gateway", NID, gateway), UNSET },
@@ -578,20 +516,16 @@ static const struct lx_field show_fields[] = {
 	{ FIELD(7, "module", STR, module), UNSET },
 	{ NUMBER(8, "level", level) },
 	{ NUMBER(9, "index", index), UNSET },
-	END
-};
-REQUEST(show, "show", OF);
+)
 #undef OF
 
-static const struct lx_field lnd_value_fields[] = {
+TABLE_OF(struct lx_ctl_lnd_value, lnd_value, "lnd tunable",
 	{ LX_FIELD(1, "name", STR, struct lx_ctl_lnd_value, name) },
 	{ LX_FIELD_NUM(2, "value", struct lx_ctl_lnd_value, value) },
-	END
-};
-static LX_SCHEMA(lnd_value, "lnd tunable", struct lx_ctl_lnd_value);
+)
 
 #define OF struct lx_ctl_net
-static const struct lx_field net_fields[] = {
+REQUEST(OF, lx_ctl_net_schema, "net",
 	{ FIELD(1, "net type", NET, ni.net), UNSET },
 	{ FIELD(2, "nid", NID, ni.nid), UNSET },
 	{ FIELD(4, "interfaces", IFACE, ni.ifname), UNSET },
@@ -600,31 +534,25 @@ static const struct lx_field net_fields[] = {
 	{ FIELD(11, "lnd tunables", LIST, lnd), .sub = &lnd_value,
 	  .count_offset = offsetof(OF, n_lnd), .max = LX_LND_TUNABLES_MAX },
 	{ FIELD(12, "check", BOOL, check), .omit = LX_OMIT_ZERO, .command = true },
-	END
-};
-REQUEST(net, "net", OF);
+)
 #undef OF
 
 #define OF struct lx_ctl_set
-static const struct lx_field set_fields[] = {
+REQUEST(OF, lx_ctl_set_schema, "net",
 	{ FIELD(1, "net type", NET, net), UNSET },
 	{ FIELD(2, "nid", NID, nid), UNSET },
 	{ FIELD(3, "name", STR, name) },
 	{ NUMBER(4, "value", value) },
-	END
-};
-REQUEST(set, "net", OF);
+)
 #undef OF
 
-static const struct lx_field ask_dest_fields[] = {
+TABLE_OF(struct lx_nid, ask_dest, "destination",
 	{ .key = "nid", .attr = 1, .type = LX_FIELD_NID, .offset = 0,
 	  .size = sizeof(struct lx_nid) },
-	END
-};
-static LX_SCHEMA(ask_dest, "destination", struct lx_nid);
+)
 
 #define OF struct lx_ctl_ask
-static const struct lx_field ask_fields[] = {
+REQUEST(OF, lx_ctl_ask_schema, "ask",
 	{ FIELD(1, "nid", NID, nid), UNSET },
 	{ FIELD(2, "console", NID, console), UNSET },
 	{ NUMBER(3, "stamp", stamp) },
@@ -645,107 +573,82 @@ static const struct lx_field ask_fields[] = {
 	{ NUMBER(18, "offset", offset) },
 	{ FIELD(19, "dest", LIST, dest), .sub = &ask_dest,
 	  .count_offset = offsetof(OF, n_dests), .max = LX_CTL_NIDS_MAX },
-	END
-};
-REQUEST(ask, "ask", OF);
+)
 #undef OF
 
 #define OF struct lx_conf_route
-static const struct lx_field route_request_fields[] = {
+REQUEST(OF, lx_ctl_route_schema, "route",
 	{ FIELD(1, "net", NET, net), UNSET },
 	{ FIELD(2, "gateway", NID, gateway), UNSET },
 	{ NUMBER(3, "hop", hop), .alias = "hop-count", UNSET, RANGE(1, LX_HOP_MAX) },
 	{ NUMBER(4, "priority", priority), UNSET, RANGE(0, UINT32_MAX) },
 	{ NUMBER(5, "health_sensitivity", health_sensitivity), UNSET, RANGE(1, INT32_MAX) },
-	END
-};
-const struct lx_schema lx_ctl_route_schema = { "route", sizeof(OF), route_request_fields };
+)
 #undef OF
 
-static const struct lx_field nid_fields[] = {
+TABLE_OF(struct lx_nid, nid, "nid",
 	{ .key = "nid", .attr = 1, .type = LX_FIELD_NID, .offset = 0,
 	  .size = sizeof(struct lx_nid) },
-	END
-};
-static LX_SCHEMA(nid, "nid", struct lx_nid);
+)
 
 #define OF struct lx_ctl_peer
-static const struct lx_field peer_fields[] = {
+REQUEST(OF, lx_ctl_peer_schema, "peer",
 	{ FIELD(1, "primary nid", NID, primary), UNSET },
 	{ FIELD(2, "Multi-Rail", BOOL, multi_rail) },
 	{ FIELD(4, "peer ni", LIST, nid), .sub = &nid,
 	  .count_offset = offsetof(OF, n_nids), .max = LX_CTL_NIDS_MAX },
 	{ FIELD(20, "lock_prim", BOOL, lock_primary) },
 	{ FIELD(21, "force", BOOL, force), .command = true },
-	END
-};
-REQUEST(peer, "peer", OF);
+)
 #undef OF
 
-static const struct lx_field udsp_del_fields[] = {
+REQUEST(struct lx_ctl_udsp, lx_ctl_udsp_del_schema, "udsp",
 	{ LX_FIELD_NUM(1, "idx", struct lx_ctl_udsp, index), UNSET },
-	END
-};
-REQUEST(udsp_del, "udsp", struct lx_ctl_udsp);
+)
 
 #define OF struct lx_ctl_ping
-static const struct lx_field ping_fields[] = {
+REQUEST(OF, lx_ctl_ping_schema, "ping",
 	{ FIELD(1, "nid", NID, nid), UNSET },
 	{ FIELD(2, "source", NID, source), UNSET },
 	{ NUMBER(3, "timeout", timeout_ms) },
-	END
-};
-REQUEST(ping, "ping", OF);
+)
 #undef OF
 
 #define OF struct lx_ctl_fault
-static const struct lx_field fault_fields[] = {
+REQUEST(OF, lx_ctl_fault_schema, "fault",
 	{ FIELD(1, "delay", BOOL, rule.delay) },
 	FAULT_FIELDS(OF, rule.),
 	{ NUMBER(13, "for_s", rule.for_s), .omit = LX_OMIT_ZERO },
 	{ FIELD(14, "all", BOOL, all), .omit = LX_OMIT_ZERO },
-	END
-};
-REQUEST(fault, "fault", OF);
+)
 #undef OF
 
-static const struct lx_field selftest_fields[] = {
+REQUEST(struct lx_conf_selftest, lx_ctl_selftest_schema, "selftest",
 	SELFTEST_FIELDS(struct lx_conf_selftest, ),
-	END
-};
-REQUEST(selftest, "selftest", struct lx_conf_selftest);
+)
 
-static const struct lx_field routing_request_fields[] = {
+REQUEST(struct lx_ctl_routing, lx_ctl_routing_schema, "routing",
 	{ LX_FIELD_NUM(1, "enable", struct lx_ctl_routing, enable) },
-	END
-};
-const struct lx_schema lx_ctl_routing_schema = { "routing", sizeof(struct lx_ctl_routing),
-						     routing_request_fields };
+)
 
 #define OF struct lx_ctl_buffers
-static const struct lx_field buffers_fields[] = {
+REQUEST(OF, lx_ctl_buffers_schema, "buffers",
 	{ NUMBER(2, "tiny", total[LX_POOL_TINY]), UNSET, RANGE(0, LX_BUFFERS_MAX) },
 	{ NUMBER(3, "small", total[LX_POOL_SMALL]), UNSET, RANGE(0, LX_BUFFERS_MAX) },
 	{ NUMBER(4, "large", total[LX_POOL_LARGE]), UNSET, RANGE(0, LX_BUFFERS_LARGE_MAX) },
-	END
-};
-REQUEST(buffers, "buffers", OF);
+)
 #undef OF
 
-static const struct lx_field disconnect_fields[] = {
+REQUEST(struct lx_ctl_disconnect, lx_ctl_disconnect_schema, "conn",
 	{ LX_FIELD(1, "nid", NID, struct lx_ctl_disconnect, nid), UNSET },
-	END
-};
-REQUEST(disconnect, "conn", struct lx_ctl_disconnect);
+)
 
 #define OF struct lx_ctl_tunable_value
-static const struct lx_field value_fields[] = {
+REQUEST(OF, lx_ctl_value_schema, "tunable",
 	{ FIELD(1, "module", STR, module) },
 	{ FIELD(2, "name", STR, name) },
 	{ FIELD(3, "value", STR, value) },
-	END
-};
-REQUEST(value, "tunable", OF);
+)
 #undef OF
 
 /* clang-format on */

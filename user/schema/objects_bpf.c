@@ -13,29 +13,25 @@
 /* ---- bpf status -------------------------------------------------------------------- */
 
 #define OF struct lx_bpf_feature_info
-static const struct lx_field feature_fields[] = {
+TABLE(feature, "feature",
 	{ FIELD(1, "name", STRP, name), .col = "KERNEL" },
 	{ FIELD(2, "have", BOOL, have), .col = "HAS IT" },
 	{ FIELD(3, "help", STRP, help), .col = "FOR" },
 	{ FIELD(4, "reason", STR, reason), UNSET, .col = "WHY NOT" },
-	END
-};
-static LX_SCHEMA(feature, "feature", OF);
+)
 #undef OF
 
 #define OF struct lx_bpf_set_info
-static const struct lx_field set_fields[] = {
+TABLE(set, "set",
 	{ FIELD(1, "set", STRP, name), .col = "SET" },
 	{ FIELD(2, "loaded", BOOL, loaded), .col = "LOADED" },
 	{ FIELD(3, "taken_over", BOOL, taken_over), .col = "TAKEN OVER" },
 	{ FIELD(4, "reason", STR, reason), UNSET, .col = "WHY NOT" },
-	END
-};
-static LX_SCHEMA(set, "set", OF);
+)
 #undef OF
 
 #define OF struct lx_bpf_hook_info
-static const struct lx_field hook_fields[] = {
+TABLE(hook, "hook",
 	{ FIELD(1, "set", STRP, set), .col = "SET" },
 	{ FIELD(2, "interface", STR, ifname), .col = "INTERFACE" },
 	{ FIELD(3, "hook", STRP, hook), .col = "HOOK" },
@@ -45,38 +41,32 @@ static const struct lx_field hook_fields[] = {
 	{ NUMBER(7, "tx_dropped", tx_dropped), .omit = LX_OMIT_ZERO },
 	{ NUMBER(8, "removed", removed), .omit = LX_OMIT_ZERO },
 	{ FIELD(9, "front", STR, front), UNSET },
-	END
-};
-static LX_SCHEMA(hook, "hook", OF);
+)
 #undef OF
 
 #define OF struct lx_bpf_object_info
-static const struct lx_field object_fields[] = {
+TABLE(object, "object",
 	{ FIELD(1, "set", STRP, set), .col = "SET" },
 	{ FIELD(2, "kind", STRP, kind), .col = "KIND" },
 	{ NUMBER(3, "id", id), .col = "ID" },
 	{ FIELD(4, "name", STR, name), .col = "NAME" },
 	{ NUMBER(5, "entries", entries), .omit = LX_OMIT_ZERO, .col = "ENTRIES" },
 	{ NUMBER(6, "memory", memory), .col = "BYTES" },
-	END
-};
-static LX_SCHEMA(object, "object", OF);
+)
 #undef OF
 
 #define OF struct lx_bpf_table_info
-static const struct lx_field table_fields[] = {
+TABLE(table, "table",
 	{ FIELD(1, "table", STRP, name), .col = "TABLE" },
 	{ NUMBER(2, "used", used), .col = "IN USE" },
 	{ NUMBER(3, "max", max), .col = "AT MOST" },
 	{ NUMBER(4, "ready", ready), .omit = LX_OMIT_ZERO, .col = "READY" },
 	{ NUMBER(5, "memory", memory), .omit = LX_OMIT_ZERO, .col = "BYTES" },
-	END
-};
-static LX_SCHEMA(table, "table", OF);
+)
 #undef OF
 
 #define OF struct lx_bpf_info
-static const struct lx_field bpf_fields[] = {
+TABLE(bpf, "bpf",
 	{ FIELD(1, "kernel", STR, kernel) },
 	{ FIELD(2, "enabled", BOOL, enabled) },
 	{ FIELD(3, "pins", STR, pins), UNSET },
@@ -96,9 +86,7 @@ static const struct lx_field bpf_fields[] = {
 	{ FIELD(10, "fastpath", BOOL, fastpath) },
 	{ LIST(9, "objects", object, n_objects, LX_BPF_OBJECTS_MAX, object) },
 	{ LIST(11, "tables", table, n_tables, LX_BPF_TABLES_MAX, table) },
-	END
-};
-static LX_SCHEMA(bpf, "bpf", OF);
+)
 #undef OF
 
 /* ---- stream show, lane show -------------------------------------------------------- */
@@ -106,29 +94,23 @@ static LX_SCHEMA(bpf, "bpf", OF);
 #define REASON_(NAME, name, help) \
 	{ LX_FIELD_NUM(LX_LANE0_##NAME + 1, name, struct lx_stream_info, \
 		       reasons[LX_LANE0_##NAME]), .omit = LX_OMIT_ZERO },
-static const struct lx_field lane0_fields[] = {
+TABLE_OF(struct lx_stream_info, lane0, "lane0",
 	LX_LANE0_REASONS(REASON_)
-	END
-};
-static LX_SCHEMA(lane0, "lane0", struct lx_stream_info);
+)
 
 #define STREAM_REFUSAL_(NAME, name, help) \
 	{ LX_FIELD_NUM(LX_REFUSED_##NAME + 1, name, struct lx_stream_info, \
 		       refused[LX_REFUSED_##NAME]), .omit = LX_OMIT_ZERO },
-static const struct lx_field stream_refused_fields[] = {
+TABLE_OF(struct lx_stream_info, stream_refused, "refused",
 	LX_REFUSALS(STREAM_REFUSAL_)
-	END
-};
-static LX_SCHEMA(stream_refused, "refused", struct lx_stream_info);
+)
 
 #define LANE_REFUSAL_(NAME, name, help) \
 	{ LX_FIELD_NUM(LX_REFUSED_##NAME + 1, name, struct lx_lane_info, \
 		       refused[LX_REFUSED_##NAME]), .omit = LX_OMIT_ZERO },
-static const struct lx_field lane_refused_fields[] = {
+TABLE_OF(struct lx_lane_info, lane_refused, "refused",
 	LX_REFUSALS(LANE_REFUSAL_)
-	END
-};
-static LX_SCHEMA(lane_refused, "refused", struct lx_lane_info);
+)
 
 #define NAME_(NAME, name) name,
 static const char *const stream_names[] = { LX_STREAM_SHOWN(NAME_) };
@@ -136,7 +118,7 @@ static const char *const why_names[] = { LX_STREAM_WHY(NAME_) };
 static const char *const lane_names[] = { LX_LANE_SHOWN(NAME_) };
 
 #define OF struct lx_stream_info
-static const struct lx_field stream_fields[] = {
+TABLE(stream, "stream",
 	{ NUMBER(1, "stream", index), .col = "STREAM" },
 	{ FIELD(2, "peer", NID, peer), .col = "PEER" },
 	{ FIELD(3, "remote", STR, remote), .col = "REMOTE" },
@@ -164,13 +146,11 @@ static const struct lx_field stream_fields[] = {
 	  .col = "TO LANE 0, BECAUSE" },
 	{ .key = "refused", .attr = 23, .type = LX_FIELD_NEST, .sub = &stream_refused,
 	  .col = "REFUSED, BECAUSE", .wide = true },
-	END
-};
-static LX_SCHEMA(stream, "stream", OF);
+)
 #undef OF
 
 #define OF struct lx_lane_info
-static const struct lx_field lane_fields[] = {
+TABLE(lane, "lane",
 	{ NUMBER(1, "lane", index), .col = "LANE" },
 	{ FIELD(2, "next_hop", NID, next_hop), .col = "NEXT HOP" },
 	{ FIELD(3, "remote", STR, remote), .col = "REMOTE", .wide = true },
@@ -196,9 +176,7 @@ static const struct lx_field lane_fields[] = {
 	{ NUMBER(14, "next_hop_credits_min", credits_min), .col = "MIN", .wide = true },
 	{ .key = "refused", .attr = 15, .type = LX_FIELD_NEST, .sub = &lane_refused,
 	  .col = "REFUSED, BECAUSE", .wide = true },
-	END
-};
-static LX_SCHEMA(lane, "lane", OF);
+)
 #undef OF
 
 /* ---- trace ------------------------------------------------------------------------- */
@@ -206,7 +184,7 @@ static LX_SCHEMA(lane, "lane", OF);
 static const char *const type_names[] = { "ack", "put", "get", "reply", "hello" };
 
 #define OF struct lx_ctl_trace
-static const struct lx_field trace_fields[] = {
+TABLE(trace, "trace",
 	{ NUMBER(1, "time_us", mark.time_us) },
 	{ NUMBER(2, "lost", mark.lost), .omit = LX_OMIT_ZERO },
 	{ NUMBER(3, "stream", stream) },
@@ -216,25 +194,21 @@ static const struct lx_field trace_fields[] = {
 	{ NUMBER(7, "bytes", bytes) },
 	{ NUMBER(8, "lane", lane), UNSET },
 	{ FIELD(9, "reason", STRP, reason), UNSET },
-	END
-};
-static LX_SCHEMA(trace, "trace", OF);
+)
 #undef OF
 
 /* ---- guard show -------------------------------------------------------------------- */
 
 #define COUNTER_(NAME, name, help) \
 	{ LX_FIELD_NUM(LX_GUARD_##NAME + 1, name, struct lx_guard_info, count[LX_GUARD_##NAME]) },
-static const struct lx_field counters_fields[] = {
+TABLE_OF(struct lx_guard_info, counters, "packets",
 	LX_GUARD_VERDICTS(COUNTER_)
-	END
-};
-static LX_SCHEMA(counters, "packets", struct lx_guard_info);
+)
 
 static const char *const mode_names[] = { "auto", "native", "generic", "tc" };
 
 #define OF struct lx_guard_info
-static const struct lx_field guard_fields[] = {
+TABLE(guard, "guard",
 	{ FIELD(1, "active", BOOL, active) },
 	{ FIELD(2, "reason", STR, reason), UNSET },
 	{ FIELD(8, "mode", ENUM, mode), LX_FIELD_NAMES(mode_names) },
@@ -245,46 +219,38 @@ static const struct lx_field guard_fields[] = {
 	{ NUMBER(6, "sources", sources), .omit = LX_OMIT_ZERO },
 	/* Offset 0: the sub-schema describes the counters of the same struct. */
 	{ .key = "packets", .attr = 7, .type = LX_FIELD_NEST, .sub = &counters },
-	END
-};
-static LX_SCHEMA(guard, "guard", OF);
+)
 #undef OF
 
 #define OF struct lx_guard_ban_info
-static const struct lx_field ban_fields[] = {
+TABLE(ban, "ban",
 	{ FIELD(1, "nid", NID, nid), .col = "BANNED" },
 	{ NUMBER(2, "age_s", age_s), .col = "SECONDS" },
 	{ NUMBER(3, "packets", packets), .col = "DROPPED" },
-	END
-};
-static LX_SCHEMA(ban, "ban", OF);
+)
 #undef OF
 
 static const char *const action_names[] = { NULL, "allow", "deny" };
 
 #define OF struct lx_guard_prefix_info
-static const struct lx_field prefix_fields[] = {
+TABLE(prefix, "prefix",
 	{ FIELD(1, "prefix", STR, prefix), .col = "PREFIX" },
 	{ FIELD(2, "action", ENUM, action), LX_FIELD_NAMES(action_names), .col = "ACTION" },
 	{ NUMBER(3, "syns", syns), .col = "SYNS" },
-	END
-};
-static LX_SCHEMA(prefix, "prefix", OF);
+)
 #undef OF
 
 #define VERDICT_(NAME, name, help) name,
 static const char *const verdict_names[] = { LX_GUARD_VERDICTS(VERDICT_) };
 
 #define OF struct lx_guard_refusal_info
-static const struct lx_field refusal_fields[] = {
+TABLE(refusal, "refusal",
 	{ FIELD(1, "source", STR, source), .col = "REFUSED" },
 	{ FIELD(2, "reason", ENUM, verdict), LX_FIELD_NAMES(verdict_names), .col = "REASON" },
 	{ NUMBER(3, "port", port), .col = "FROM PORT" },
 	{ NUMBER(4, "syns", syns), .col = "SYNS" },
 	{ NUMBER(5, "age_s", age_s), .col = "SECONDS" },
-	END
-};
-static LX_SCHEMA(refusal, "refusal", OF);
+)
 #undef OF
 
 const struct lx_ctl_shown lx_ctl_bpf = { "bpf", NULL, NULL, &bpf };
@@ -303,40 +269,28 @@ const struct lx_ctl_shown lx_ctl_refusals = { "refusal", NULL, NULL, &refusal };
 
 /* ---- requests ---------------------------------------------------------------------- */
 
-#define REQUEST(name, text, type) \
-	const struct lx_schema lx_ctl_##name##_schema = { text, sizeof(type), \
-							      name##_request_fields }
-
 #define OF struct lx_ctl_guard
-static const struct lx_field guard_request_fields[] = {
+REQUEST(OF, lx_ctl_guard_schema, "guard",
 	{ NUMBER(1, "rate", rate), UNSET, LX_FIELD_RANGE(0, INT32_MAX) },
 	{ NUMBER(2, "burst", burst), UNSET, LX_FIELD_RANGE(1, INT32_MAX) },
 	{ NUMBER(3, "mode", mode), UNSET, LX_FIELD_NAMES(mode_names) },
-	END
-};
-REQUEST(guard, "guard", OF);
+)
 #undef OF
 
-static const struct lx_field ban_request_fields[] = {
+REQUEST(struct lx_ctl_ban, lx_ctl_ban_schema, "ban",
 	{ LX_FIELD(1, "nid", NID, struct lx_ctl_ban, nid), UNSET },
-	END
-};
-REQUEST(ban, "ban", struct lx_ctl_ban);
+)
 
-static const struct lx_field prefix_request_fields[] = {
+REQUEST(struct lx_ctl_prefix, lx_ctl_prefix_schema, "prefix",
 	{ LX_FIELD(1, "prefix", STR, struct lx_ctl_prefix, prefix) },
 	{ LX_FIELD_NUM(2, "action", struct lx_ctl_prefix, action),
 	  LX_FIELD_NAMES(action_names) },
-	END
-};
-REQUEST(prefix, "prefix", struct lx_ctl_prefix);
+)
 
-static const struct lx_field filter_request_fields[] = {
+REQUEST(struct lx_ctl_filter, lx_ctl_filter_schema, "trace",
 	{ LX_FIELD(1, "nid", NID, struct lx_ctl_filter, nid), UNSET },
 	{ LX_FIELD_NUM(2, "type", struct lx_ctl_filter, type), UNSET,
 	  LX_FIELD_NAMES(type_names) },
-	END
-};
-REQUEST(filter, "trace", struct lx_ctl_filter);
+)
 
 /* clang-format on */

@@ -68,10 +68,6 @@ struct lx_schema {
 	const struct lx_field *field; /* terminated by key NULL */
 };
 
-/* The schema of a struct whose table of fields is @var_fields. */
-#define LX_SCHEMA(var, text, type)                                                                 \
-	const struct lx_schema var = { .name = text, .size = sizeof(type), .field = var##_fields }
-
 /* Initializers of table entries; more members may follow: LX_FIELD(...), .level = 1 } */
 #define LX_FIELD_AT_(t, m) .offset = offsetof(t, m), .size = sizeof(((t *)0)->m)
 #define LX_FIELD(n, k, kind, t, m)                                                                 \
