@@ -40,7 +40,7 @@ struct lx_conf_ni {
 	struct lx_lnd_tunables lnd_tun; /* LX_UNSET: default; order: lx_conf_lnd_settings() */
 	struct lx_conf_place at; /* of the interface or NID */
 	/*
-	 * An NI for each of several addresses of the interface: how many ("4"), or which
+	 * Until the next version, an NI for each of several addresses: how many ("4"), or which
 	 * ("10.2.0.10-13"). "": a single NI.
 	 */
 	char rails[LX_RAILS_TEXT];

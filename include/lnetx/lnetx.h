@@ -194,22 +194,10 @@ int lx_node_check_addition(struct lx_node *node, const char *yaml, size_t len,
  *	net share the first one's tunables
  * Returns 0, -EEXIST the NI exists, -ENODEV no such interface, -EADDRNOTAVAIL,
  * -EPROTONOSUPPORT no transport for this net type, -EINVAL a value out of range, -EADDRINUSE
- * another process listens on its port, or is a node with this NID, -ENOMEM, -ESHUTDOWN; with
- * rails, those of lx_net_add_rails().
+ * another process listens on its port, or is a node with this NID, -ENOMEM, -ESHUTDOWN.
+ * Rails are NIs only after lx_conf_resolve().
  */
 int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni);
-
-/**
- * lx_net_add_rails - bring up an NI for each of several addresses of an interface: all or none
- * @ni: as for lx_net_add(), with an interface, and rails; without NID
- * @ret_err: why not, and what to do; may be NULL
- *
- * The NIs are in the order of the addresses; each has connections, credits and health of its own.
- * Returns 0, or an error of lx_net_add(): -EEXIST one of the NIs exists, -EADDRNOTAVAIL the
- * interface does not have these addresses; -ENOMEM, -EDEADLK in a handler.
- */
-int lx_net_add_rails(struct lx_node *node, const struct lx_conf_ni *ni,
-		     struct lx_conf_error *ret_err);
 
 /**
  * lx_net_del - take NIs down; their messages in flight end with -ESHUTDOWN

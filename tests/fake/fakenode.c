@@ -146,20 +146,6 @@ int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
 	return 0;
 }
 
-int lx_net_add_rails(struct lx_node *node, const struct lx_conf_ni *ni,
-		     struct lx_conf_error *ret_err)
-{
-	struct lx_conf one = { .ni = (struct lx_conf_ni *)ni, .n_nis = 1 }, *nis;
-	int err = lx_conf_resolve(&one, &nis, ret_err);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < nis->n_nis && !err; i++)
-		err = lx_net_add(node, &nis->ni[i]);
-	lx_conf_free(nis);
-	return err;
-}
-
 static bool ni_matches(const struct lx_ni_info *info, const struct lx_conf_ni *ni)
 {
 	return info->net == ni->net && (!ni->ifname[0] || !strcmp(info->ifname, ni->ifname)) &&

@@ -71,11 +71,11 @@ refused() {
 	lx r1 net add net tcp2 if eth1 rails 4
 	equal "$(nids)" "$RAILS"
 	before=$RAILS
-	refused '10.2.0.11@tcp2: an NI already' if eth1 rails 4
+	refused 'NI 10.2.0.11@tcp2 on eth1 exists already' if eth1 rails 4
 	lx r1 net del nid 10.2.0.13@tcp2
 	before=$(grep -v 13@ <<<"$RAILS")
 	equal "$(nids)" "$before"
-	refused '10.2.0.14@tcp2: an NI already' if eth1 rails 10.2.0.13-14
+	refused 'NI 10.2.0.14@tcp2 on eth1 exists already' if eth1 rails 10.2.0.13-14
 	lx r1 net add net tcp2 if eth1 rails 10.2.0.13
 	equal "$(nids | sort)" "$RAILS"
 	lx r1 net del net tcp2 if eth1
@@ -92,7 +92,7 @@ s = socket.create_server(("10.2.0.13", 988))
 time.sleep(600)' 3>&- &
 	pid=$!
 	eventually "$PATIENCE" on r1 sh -c 'ss -Hltn "src 10.2.0.13:988" | grep .'
-	refused '10.2.0.13@tcp2: another program listens' if eth1 rails 4
+	refused '10.2.0.13@tcp2 on eth1: another program listens' if eth1 rails 4
 	kill $pid
 	wait $pid || :
 	lx r1 net add net tcp2 if eth1 rails 4

@@ -123,7 +123,8 @@ static void test_rails(void **state)
 	fails(1, "lnetx net add net tcp2 if eth0 rails 5",
 	      "cannot add NIs: net tcp2 on eth0: rails 5: the interface");
 	prints_not("lnetx net show", "tcp2");
-	ok("lnetx net add net tcp2 if eth0 rails 3");
+	warns("lnetx net add net tcp2 if eth0 rails 3",
+	      "write: lnetx net add nid 10.0.0.1@tcp2,10.0.0.2@tcp2,10.0.0.3@tcp2");
 	prints("lnetx -j net show net tcp2", "\"nid\":\"10.0.0.3@tcp2\"");
 	ok("lnetx net del net tcp2 if eth0");
 	prints_not("lnetx net show", "tcp2");

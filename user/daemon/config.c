@@ -221,6 +221,18 @@ static int with_large(const struct lx_conf *conf, struct lx_conf *ret_large)
 	return 0;
 }
 
+/* The entries to write instead of rails. */
+static void tell_entries(const struct lx_conf_ni *ni, const struct lx_conf *now)
+{
+	for (size_t i = 0; i < now->n_nis && ni->rails[0]; i++) {
+		if (now->ni[i].net == ni->net && !strcmp(now->ni[i].ifname, ni->ifname))
+			lx_warn("net=%s rails=%s reason=\"the next version does not know rails\" "
+				"action=\"write instead: - { nid: %s, interfaces: { 0: %s } }\"",
+				lx_net_str(ni->net), ni->rails, lx_nid_str(&now->ni[i].nid),
+				ni->ifname);
+	}
+}
+
 int lx_config_resolve(const struct lx_conf *conf, bool large, struct lx_conf **ret_conf,
 		      struct lx_conf **ret_later, struct lx_conf_error *ret_err)
 {
@@ -235,6 +247,8 @@ int lx_config_resolve(const struct lx_conf *conf, bool large, struct lx_conf **r
 	/* The NIs of rules. */
 	for (size_t i = 0; !err && large && i < (*ret_conf)->n_nis; i++)
 		lx_config_large_nid(&(*ret_conf)->ni[i]);
+	for (size_t i = 0; !err && i < conf->n_nis; i++)
+		tell_entries(&conf->ni[i], *ret_conf);
 	return err == -ENOENT ? -EINVAL : err;
 }
 

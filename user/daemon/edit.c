@@ -149,15 +149,37 @@ void lx_edit_shared(const struct lx_edit *e, const struct lx_conf_ni *ni, char *
 	}
 }
 
-static int rails_add(struct lx_edit *e)
+static int ni_add(struct lx_edit *e, const struct lx_conf_ni *ni)
 {
-	const struct lx_ctl_net *req = e->req;
-	struct lx_conf_error why = { 0 };
-	int err = lx_net_add_rails(e->node, &req->ni, &why);
+	int err = lx_net_add(e->node, ni);
+	char name[NAME_TEXT];
 
-	if (err == -ENODEV || err == -EADDRNOTAVAIL)
+	return err ? explain_net_add(e, ni_name(ni, name, sizeof(name)), err) : 0;
+}
+
+/* All or none. */
+static int rails_add(struct lx_edit *e, struct lx_conf_ni *ni)
+{
+	const struct lx_conf one = { .ni = ni, .n_nis = 1 };
+	struct lx_conf_error why = { 0 };
+	char nids[400] = "";
+	struct lx_conf *nis;
+	int err = lx_conf_resolve(&one, &nis, &why);
+	size_t n = 0;
+
+	if (err)
 		return explain_place(e, "NIs", why.text, err);
-	return err ? say(e, err, "cannot add NIs: %s", why.text[0] ? why.text : strerror(-err)) : 0;
+	for (; !err && n < nis->n_nis; n++) {
+		lx_text_join(nids, sizeof(nids), ",", lx_nid_str(&nis->ni[n].nid));
+		err = ni_add(e, &nis->ni[n]);
+	}
+	while (err && --n)
+		lx_net_del(e->node, &nis->ni[n - 1]);
+	if (!err)
+		snprintf(e->text, e->size,
+			 "rails go with the next version; write: lnetx net add nid %s", nids);
+	lx_conf_free(nis);
+	return err;
 }
 
 static int net_add(struct lx_edit *e)
@@ -165,7 +187,6 @@ static int net_add(struct lx_edit *e)
 	struct lx_ctl_net *req = e->req;
 	struct lx_conf_ni *ni = &req->ni;
 	bool by_nid = !lx_nid_eq(&ni->nid, &lx_nid_any);
-	char name[NAME_TEXT];
 	int err;
 
 	if (by_nid && ni->net == LX_NET_U32_ANY)
@@ -186,13 +207,10 @@ static int net_add(struct lx_edit *e)
 	e->dry = req->check;
 	if (req->check)
 		return check_place(e);
-	if (ni->rails[0])
-		return rails_add(e);
-	err = lx_net_add(e->node, ni);
-	if (err)
-		return explain_net_add(e, ni_name(ni, name, sizeof(name)), err);
-	lx_edit_shared(e, ni, e->text, e->size);
-	return 0;
+	err = ni->rails[0] ? rails_add(e, ni) : ni_add(e, ni);
+	if (!err && !ni->rails[0])
+		lx_edit_shared(e, ni, e->text, e->size);
+	return err;
 }
 
 static int net_del(struct lx_edit *e)
@@ -285,8 +303,8 @@ static int route_add(struct lx_edit *e)
 {
 	const struct lx_conf_route *r = e->req;
 	static const struct reason reasons[] = {
-		{ -EHOSTUNREACH, "this node has no NI on the gateway's net; add one first (lnetx "
-				 "net add)" },
+		{ -EHOSTUNREACH, "this node has no NI on the gateway's net; add one first "
+				 "(lnetx net add)" },
 		{ -EEXIST, "there is one already, or the net is local and needs none; see "
 			   "\"lnetx route show\", \"lnetx net show\"" },
 		{ -ELOOP, "that NID is this node's own; name the next router on the way" },

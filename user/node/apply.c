@@ -21,7 +21,7 @@
 
 /* ---- nets ------------------------------------------------------------------------------ */
 
-static int ni_add(struct lx_node *node, const struct lx_conf_ni *conf)
+int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
 {
 	const struct lx_lnd *lnd = lx_node_lnd(lx_net_type(conf->net));
 	int r;
@@ -32,76 +32,6 @@ static int ni_add(struct lx_node *node, const struct lx_conf_ni *conf)
 	r = node->stopped ? -ESHUTDOWN : lx_core_ni_start(node->core, lnd, node->env, conf, NULL);
 	lx_node_unlock(node);
 	return r;
-}
-
-/* One after the other; if one fails, those before it go again. @ret_at: which one. */
-static int nis_add(struct lx_node *node, const struct lx_conf *conf, size_t *ret_at)
-{
-	int r = 0;
-
-	for (*ret_at = 0; *ret_at < conf->n_nis; ++*ret_at) {
-		r = ni_add(node, &conf->ni[*ret_at]);
-		if (r)
-			break;
-	}
-	for (size_t i = *ret_at; r && i--;)
-		lx_net_del(node, &conf->ni[i]);
-	return r;
-}
-
-/* Refuses NIDs that exist, before anything changes. */
-static int nis_are_new(struct lx_node *node, const struct lx_conf *conf, size_t *ret_at)
-{
-	bool is = false;
-
-	lx_node_lock(node);
-	for (*ret_at = 0; *ret_at < conf->n_nis; ++*ret_at) {
-		is = lx_ni_lookup(node->core, &conf->ni[*ret_at].nid);
-		if (is)
-			break;
-	}
-	lx_node_unlock(node);
-	return is ? -EEXIST : 0;
-}
-
-int lx_net_add_rails(struct lx_node *node, const struct lx_conf_ni *conf,
-		     struct lx_conf_error *ret_err)
-{
-	/* Not changed; only freed configurations own their NIs. */
-	struct lx_conf one = { .ni = (struct lx_conf_ni *)conf, .n_nis = 1 };
-	struct lx_conf_error why = { 0 };
-	struct lx_conf *nis;
-	size_t at;
-	int r;
-
-	if (lx_node_must_not_wait(node))
-		return -EDEADLK;
-	r = lx_conf_resolve(&one, &nis, &why);
-	if (!r) {
-		r = nis_are_new(node, nis, &at);
-		if (!r)
-			r = nis_add(node, nis, &at);
-		if (r) {
-			const char *text = lx_conf_net_why(conf->net, r);
-
-			snprintf(why.text, sizeof(why.text), "net %s on %s: rails %.40s: %s: %s",
-				 lx_net_str(conf->net), conf->ifname, conf->rails,
-				 lx_nid_str(&nis->ni[at].nid),
-				 r == -EEXIST ? "an NI already; name only new addresses, or delete "
-						"it first (\"lnetx net del\", lx_net_del())"
-				 : text	      ? text
-					      : strerror(-r));
-		}
-		lx_conf_free(nis);
-	}
-	if (ret_err)
-		*ret_err = why;
-	return r;
-}
-
-int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
-{
-	return conf->rails[0] ? lx_net_add_rails(node, conf, NULL) : ni_add(node, conf);
 }
 
 void lx_node_ni_stop(struct lx_node *node, struct lx_core_ni *ni)
