@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Orders and judges bandwidths; see the header. Called by fabric_load.c and fabric_cmds.c. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../user/base/text.h"
 #include "bandwidth.h"
 
 #define MIB (1024.0 * 1024.0)
@@ -162,14 +162,11 @@ struct words {
 	char text[600];
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct words *w, const char *fmt, ...)
+LX_PRINTF(2, 3) static void add(struct words *w, const char *fmt, ...)
 {
 	size_t used = strlen(w->text);
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(w->text + used, sizeof(w->text) - used, fmt, ap);
-	va_end(ap);
+	LX_FORMAT(w->text + used, sizeof(w->text) - used, fmt);
 }
 
 static void tell(struct words *w, size_t node, const char *reason)

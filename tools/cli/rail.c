@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Judges the rails of a fabric check; see the header. Called by fabric.c. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../user/base/text.h"
 #include "rail.h"
 
 #define SLOW_BY_US 500 /* smaller differences are noise */
@@ -83,25 +83,15 @@ const char *lx_rail_fault_name(enum lx_rail_fault fault)
 
 /* ---- in words --------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static void add(char *buf, size_t size, const char *fmt, ...)
-{
-	size_t used = strlen(buf);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(buf + used, size - used, fmt, ap);
-	va_end(ap);
-}
-
-static void add_ways(const struct lx_rail *rail, char *buf, size_t size)
+static void add_ways(const struct lx_rail *rail, const struct lx_text *text)
 {
 	for (unsigned int i = 0; i < rail->n_gateways; i++)
-		add(buf, size, "%s%s", i ? " or " : " via ", lx_nid_str(&rail->gateway[i]));
+		lx_text_add(text, "%s%s", i ? " or " : " via ", lx_nid_str(&rail->gateway[i]));
 }
 
 /* Whether the peer is at fault as a whole, or this rail alone. */
 static void add_siblings(const struct lx_rail *rail, const struct lx_rail *rails, size_t n,
-			 char *buf, size_t size)
+			 const struct lx_text *text)
 {
 	size_t others = 0, bad = 0;
 
@@ -114,44 +104,46 @@ static void add_siblings(const struct lx_rail *rail, const struct lx_rail *rails
 	if (!others)
 		return;
 	if (!bad)
-		add(buf, size, "; its other rail%s well", others > 1 ? "s are" : " is");
+		lx_text_add(text, "; its other rail%s well", others > 1 ? "s are" : " is");
 	else if (bad == others)
-		add(buf, size, "; so %s its other rail%s", others > 1 ? "are" : "is",
-		    others > 1 ? "s" : "");
+		lx_text_add(text, "; so %s its other rail%s", others > 1 ? "are" : "is",
+			    others > 1 ? "s" : "");
 	else
-		add(buf, size, "; so are %zu of its other %zu rails", bad, others);
+		lx_text_add(text, "; so are %zu of its other %zu rails", bad, others);
 }
 
 void lx_rail_explain(const struct lx_rail *rail, const struct lx_rail *rails, size_t n, char *buf,
 		     size_t size)
 {
+	const struct lx_text text = { buf, size };
 	uint32_t median = lx_rail_median(rail);
 
 	snprintf(buf, size, "%s", lx_nid_str(&rail->peer));
 	if (!lx_nid_is_any(&rail->own))
-		add(buf, size, " from %s", lx_nid_str(&rail->own));
-	add_ways(rail, buf, size);
+		lx_text_add(&text, " from %s", lx_nid_str(&rail->own));
+	add_ways(rail, &text);
 	switch (rail->fault) {
 	case LX_RAIL_WELL:
-		add(buf, size, ": well");
+		lx_text_add(&text, ": well");
 		return;
 	case LX_RAIL_DEAD:
-		add(buf, size, ": %s", rail->why);
+		lx_text_add(&text, ": %s", rail->why);
 		break;
 	case LX_RAIL_LOSSY:
-		add(buf, size, ": %u of %u pings lost (%s)", rail->sent - rail->answered,
-		    rail->sent, rail->why);
+		lx_text_add(&text, ": %u of %u pings lost (%s)", rail->sent - rail->answered,
+			    rail->sent, rail->why);
 		break;
 	case LX_RAIL_SLOW:
-		add(buf, size, ": %.3f ms, %.0f times the median of %.3f ms of all %s rails",
-		    median / 1000.0, (double)median / (rail->usual_us ? rail->usual_us : 1),
-		    rail->usual_us / 1000.0, rail->n_gateways ? "routed" : "direct");
+		lx_text_add(&text, ": %.3f ms, %.0f times the median of %.3f ms of all %s rails",
+			    median / 1000.0, (double)median / (rail->usual_us ? rail->usual_us : 1),
+			    rail->usual_us / 1000.0, rail->n_gateways ? "routed" : "direct");
 		break;
 	case LX_RAIL_MTU:
-		add(buf, size, ": packets of %u bytes get lost, those of %u arrive; set the MTU of "
-			       "all interfaces and switches on this way to %u, or ours lower",
-		    rail->mtu, rail->passed, rail->mtu);
+		lx_text_add(&text,
+			    ": packets of %u bytes get lost, those of %u arrive; set the MTU of "
+			    "all interfaces and switches on this way to %u, or ours lower",
+			    rail->mtu, rail->passed, rail->mtu);
 		break;
 	}
-	add_siblings(rail, rails, n, buf, size);
+	add_siblings(rail, rails, n, &text);
 }

@@ -2,12 +2,12 @@
 /* A tool's use of liblnetxctl; see the header. Used by both grammars. */
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../user/base/integer.h"
+#include "../../user/base/text.h"
 #include "../../user/ctl/ctl.h"
 #include "../../user/ctl/request.h"
 #include "session.h"
@@ -53,11 +53,8 @@ bool lx_session_connected(const struct lx_session *s)
 
 int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...)
 {
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(s->text, sizeof(s->text), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(s->text, sizeof(s->text), fmt);
 	s->error = error;
 	return error;
 }

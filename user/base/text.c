@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See the header. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,11 +8,8 @@
 void lx_text_add(const struct lx_text *text, const char *fmt, ...)
 {
 	size_t used = strlen(text->buf);
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text->buf + used, text->size - used, fmt, ap);
-	va_end(ap);
+	LX_FORMAT(text->buf + used, text->size - used, fmt);
 }
 
 void lx_text_join(char *buf, size_t size, const char *between, const char *word)

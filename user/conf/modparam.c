@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Module parameters; see the header. Copies a text and cuts the copy into parts. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/cleanup.h"
 #include "../base/grow.h"
+#include "../base/text.h"
 #include "cpt.h"
 #include "modparam.h"
 #include "net.h"
@@ -26,11 +26,8 @@
 
 int lx_modparam_fail(struct lx_modparam *p, const char *fmt, ...)
 {
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(p->why, sizeof(p->why), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(p->why, sizeof(p->why), fmt);
 	return -EINVAL;
 }
 

@@ -3,11 +3,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "rails.h"
 
 /* Addresses one after the other. */
@@ -169,16 +169,13 @@ static void append(struct expand *e, bool v6, const uint8_t *addr)
 	ni->nid = nid_of(ni->net, v6, addr);
 }
 
-__attribute__((format(printf, 2, 3))) static int fail(struct expand *e, const char *fmt, ...)
+LX_PRINTF(2, 3) static int fail(struct expand *e, const char *fmt, ...)
 {
 	int used = snprintf(e->why, e->size, "net %s on %s: rails %.40s: ", lx_net_str(e->ni->net),
 			    e->ni->ifname, e->ni->rails);
-	va_list ap;
 
 	if (used > 0 && (size_t)used < e->size) {
-		va_start(ap, fmt);
-		vsnprintf(e->why + used, e->size - used, fmt, ap);
-		va_end(ap);
+		LX_FORMAT(e->why + used, e->size - used, fmt);
 	}
 	return -EADDRNOTAVAIL;
 }

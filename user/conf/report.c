@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Mistakes in a configuration; see the header. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "report.h"
 
 static bool is_noted(const struct lx_conf_report *r, struct lx_conf_place at)
@@ -29,16 +29,13 @@ static struct lx_conf_mistake *grow(struct lx_conf_report *r)
 int lx_conf_note(struct lx_conf_report *r, int error, struct lx_conf_place at, const char *fmt, ...)
 {
 	struct lx_conf_mistake *m = is_noted(r, at) ? NULL : grow(r);
-	va_list ap;
 
 	if (!m)
 		return error;
 	m->error = error;
 	m->what.line = at.line;
 	m->what.column = at.column;
-	va_start(ap, fmt);
-	vsnprintf(m->what.text, sizeof(m->what.text), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(m->what.text, sizeof(m->what.text), fmt);
 	return error;
 }
 

@@ -4,7 +4,6 @@
  * admin's file or from a client: each error names line and column.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "../base/integer.h"
 #include "../base/key.h"
 #include "../base/suggest.h"
+#include "../base/text.h"
 #include "yaml.h"
 
 struct lx_conf_place lx_yaml_at(const yaml_node_t *node)
@@ -26,11 +26,8 @@ struct lx_conf_place lx_yaml_at(const yaml_node_t *node)
 int lx_yaml_fail(struct lx_yaml *y, const yaml_node_t *node, int error, const char *fmt, ...)
 {
 	char text[sizeof(((struct lx_conf_error *)0)->text)];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(text, sizeof(text), fmt);
 	return lx_conf_note(y->report, error, node ? lx_yaml_at(node) : (struct lx_conf_place){ 0 },
 			    "%s", text);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See the header. Called where something changes; calls the core's owner and transports. */
-#include <stdarg.h>
 #include <stdio.h>
 
+#include "../base/text.h"
 #include "change.h"
 #include "core.h"
 
@@ -46,11 +46,8 @@ void lx_change_tell(struct lx_core *core, enum lx_change_type type, const struct
 		    uint32_t net, const char *fmt, ...)
 {
 	struct lx_change change = { .type = type, .nid = *nid, .net = net };
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(change.text, sizeof(change.text), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(change.text, sizeof(change.text), fmt);
 	note_policy(core, &change);
 	core->ops->change(&change, core->ops_arg);
 }

@@ -17,9 +17,9 @@
  * end of the node all work this way; only their timeouts differ.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 
+#include "../base/text.h"
 #include "announce.h"
 #include "change.h"
 #include "core.h"
@@ -150,14 +150,11 @@ static void routing_changed(struct lx_core *core, enum lx_routing_state state)
 		core->routing_end_ns = 0;
 }
 
-__attribute__((format(printf, 2, 3))) static void report(struct lx_core *core, const char *fmt, ...)
+LX_PRINTF(2, 3) static void report(struct lx_core *core, const char *fmt, ...)
 {
 	char text[sizeof(((struct lx_change *)0)->text)];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(text, sizeof(text), fmt);
 	lx_change_tell(core, LX_CHANGE_ROUTING, &lx_nid_any, LX_NET_U32_ANY, "%s", text);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Arguments as structs by a schema; see the header. Called by request.c. No state. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +19,10 @@ struct taker {
 	size_t n_seen;
 };
 
-__attribute__((format(printf, 3, 4))) static int wrong(struct taker *t, int error, const char *fmt,
-						       ...)
+LX_PRINTF(3, 4) static int wrong(struct taker *t, int error, const char *fmt, ...)
 {
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(t->why->text, sizeof(t->why->text), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(t->why->text, sizeof(t->why->text), fmt);
 	snprintf(t->why->word, sizeof(t->why->word), "%s", t->word);
 	return error;
 }

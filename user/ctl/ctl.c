@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../base/text.h"
 #include "codec.h"
 #include "../base/clock.h"
 #include "ctl.h"
@@ -87,11 +87,8 @@ void lx_ctl_discard(struct lx_ctl *ctl)
 
 int lx_ctl_fail(struct lx_ctl *ctl, enum lx_ctl_origin origin, int error, const char *fmt, ...)
 {
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(ctl->why.text, sizeof(ctl->why.text), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(ctl->why.text, sizeof(ctl->why.text), fmt);
 	ctl->why.origin = origin;
 	ctl->why.error = error;
 	return error;

@@ -4,7 +4,6 @@
  * interprets the requests. Created by server.c, runs on the main thread.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "../base/log.h"
+#include "../base/text.h"
 #include "../ctl/codec.h"
 #include "client.h"
 #include "ring.h"
@@ -215,14 +215,11 @@ void lx_client_reply(struct lx_client *c, int error, const char *object, const c
 	bool dump = (c->flags & NLM_F_DUMP) == NLM_F_DUMP;
 	struct nlmsghdr *nlh;
 	char text[400] = "";
-	va_list ap;
 
 	if (!packet(c))
 		return;
 	if (fmt) {
-		va_start(ap, fmt);
-		vsnprintf(text, sizeof(text), fmt, ap);
-		va_end(ap);
+		LX_FORMAT(text, sizeof(text), fmt);
 	}
 	if (dump) {
 		nlh = lx_dump_header(c->out, NLMSG_DONE, NLM_F_MULTI, c->seq);

@@ -2,7 +2,6 @@
 /* The changes of a reload; see the header. Called by change.c, on the worker. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "../base/cleanup.h"
 #include "../base/grow.h"
 #include "../base/log.h"
+#include "../base/text.h"
 #include "difference.h"
 #include "tester.h"
 
@@ -26,12 +26,11 @@ struct taker {
 	int err;
 };
 
-__attribute__((format(printf, 4, 5))) static void add(struct taker *t, const char *what,
-						      const char *setting, const char *fmt, ...)
+LX_PRINTF(4, 5)
+static void add(struct taker *t, const char *what, const char *setting, const char *fmt, ...)
 {
 	char *copy = t->err ? NULL : strdup(what);
 	struct lx_fact *fact = copy ? lx_grow(&t->facts.list, &t->facts.n, sizeof(*fact)) : NULL;
-	va_list ap;
 
 	if (!fact) {
 		free(copy);
@@ -40,9 +39,7 @@ __attribute__((format(printf, 4, 5))) static void add(struct taker *t, const cha
 	}
 	fact->what = copy;
 	snprintf(fact->setting, sizeof(fact->setting), "%s", setting);
-	va_start(ap, fmt);
-	vsnprintf(fact->value, sizeof(fact->value), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(fact->value, sizeof(fact->value), fmt);
 }
 
 /* That there is such a thing; its settings follow. */
