@@ -101,6 +101,7 @@ struct lx_args {
 	char **rest; /* words without a keyword or option */
 	int n_rest;
 	const char *verb; /* the command's own name */
+	const char *object; /* of lnetctl and lctl: what it is a verb of */
 	enum lx_ctl_object shows; /* of lnetx: what lx_lnetx_show() shows */
 	const enum lx_arg_id *lacks; /* the last word is its name: its value is missing; or NULL */
 };

@@ -167,6 +167,17 @@ static const struct tongue lnetctl = { STATUS_WRONG, 234, as_byte,
 static const struct tongue lctl = { 1, 1, as_errno,
 				    "Failed, please provide source, destination and rate of rule" };
 
+/* "fault delay", "net_delay", "net_delay_add", ... */
+static bool is_delay(const struct lx_args *a)
+{
+	return strstr(a->object, "delay");
+}
+
+static const struct tongue *tongue_of(const struct lx_args *a)
+{
+	return a->object[0] == 'n' ? &lctl : &lnetctl;
+}
+
 __attribute__((format(printf, 2, 3))) static int wrong(int status, const char *fmt, ...)
 {
 	va_list ap;
@@ -216,8 +227,10 @@ static int take_times(const struct tongue *t, const struct lx_args *a, struct lx
 	return 0;
 }
 
-static int add(struct lx_session *s, const struct lx_args *a, const struct tongue *t, bool delay)
+static int add(struct lx_session *s, const struct lx_args *a)
 {
+	const struct tongue *t = tongue_of(a);
+	bool delay = is_delay(a);
 	struct lx_fault_rule r = { .delay = delay };
 	bool bad_nid = false;
 	int err;
@@ -232,8 +245,10 @@ static int add(struct lx_session *s, const struct lx_args *a, const struct tongu
 	return send_rule(s, LX_CTL_ADD, &r, false) ? refused(s, t, "add", delay) : 0;
 }
 
-static int del(struct lx_session *s, const struct lx_args *a, const struct tongue *t, bool delay)
+static int del(struct lx_session *s, const struct lx_args *a)
 {
+	const struct tongue *t = tongue_of(a);
+	bool delay = is_delay(a);
 	struct lx_fault_rule r = { .delay = delay };
 	bool all = a->v[LX_ARG_ALL], bad_nid = false;
 
@@ -246,7 +261,7 @@ static int del(struct lx_session *s, const struct lx_args *a, const struct tongu
 	return send_rule(s, LX_CTL_DEL, &r, all) ? refused(s, t, "delete", delay) : 0;
 }
 
-static int reset(struct lx_session *s, const struct tongue *t, bool delay)
+static int reset_kind(struct lx_session *s, const struct tongue *t, bool delay)
 {
 	const struct lx_fault_rule r = { .delay = delay,
 					 .src = lx_nid_any,
@@ -254,6 +269,11 @@ static int reset(struct lx_session *s, const struct tongue *t, bool delay)
 					 .local = lx_nid_any };
 
 	return send_rule(s, LX_CTL_SET, &r, true) ? refused(s, t, "reset", delay) : 0;
+}
+
+static int reset(struct lx_session *s, const struct lx_args *a)
+{
+	return reset_kind(s, tongue_of(a), is_delay(a));
 }
 
 /* The rules of a kind, as lnetx shows them. */
@@ -315,8 +335,9 @@ static json_t *fault_row(const json_t *row, bool delay)
 	return map;
 }
 
-static int show(struct lx_session *s, bool delay)
+static int show(struct lx_session *s, const struct lx_args *a)
 {
+	bool delay = is_delay(a);
 	json_t *list, *rows, *row;
 	size_t i;
 	int err = rules_of(s, delay, &list);
@@ -330,26 +351,6 @@ static int show(struct lx_session *s, bool delay)
 	lx_lnetctl_print("fault", rows, &lx_layout_wide);
 	return 0;
 }
-
-#define GRAMMAR(kind, is_delay)                                                                    \
-	static int kind##_add(struct lx_session *s, const struct lx_args *a)                       \
-	{                                                                                          \
-		return add(s, a, &lnetctl, is_delay);                                              \
-	}                                                                                          \
-	static int kind##_del(struct lx_session *s, const struct lx_args *a)                       \
-	{                                                                                          \
-		return del(s, a, &lnetctl, is_delay);                                              \
-	}                                                                                          \
-	static int kind##_reset(struct lx_session *s, const struct lx_args *a)                     \
-	{                                                                                          \
-		return reset(s, &lnetctl, is_delay);                                               \
-	}                                                                                          \
-	static int kind##_show(struct lx_session *s, const struct lx_args *a)                      \
-	{                                                                                          \
-		return show(s, is_delay);                                                          \
-	}
-GRAMMAR(drop, false)
-GRAMMAR(delay, true)
 
 /* clang-format off */
 
@@ -393,23 +394,24 @@ static const struct lx_option del_options[] = {
 
 #define FAULT .object = "fault"
 #define KIND_CMDS(kind) \
-	{ "add", kind##_add, "add a " #kind " rule", .option = kind##_options, FAULT }, \
-	{ "del", kind##_del, "delete " #kind " rules", .option = del_options, FAULT }, \
-	{ "reset", kind##_reset, "set counters of " #kind " rules to 0", FAULT }, \
-	{ "show", kind##_show, "show " #kind " rules", .option = lx_lnetctl_show_options, FAULT }, \
-	{ "list", kind##_show, "the same", .option = lx_lnetctl_show_options, .op = "show", \
+	{ "add", add, "add a " #kind " rule", .option = kind##_options, FAULT }, \
+	{ "del", del, "delete " #kind " rules", .option = del_options, FAULT }, \
+	{ "reset", reset, "set counters of " #kind " rules to 0", FAULT }, \
+	{ "show", show, "show " #kind " rules", .option = lx_lnetctl_show_options, FAULT }, \
+	{ "list", show, "the same", .option = lx_lnetctl_show_options, .op = "show", \
 	  FAULT }, \
 	END
 
-const struct lx_lnetctl_cmd lx_lnetctl_drop_cmds[] = { KIND_CMDS(drop) };
-const struct lx_lnetctl_cmd lx_lnetctl_delay_cmds[] = { KIND_CMDS(delay) };
+const struct lx_lnetctl_cmd lx_fault_drop_cmds[] = { KIND_CMDS(drop) };
+const struct lx_lnetctl_cmd lx_fault_delay_cmds[] = { KIND_CMDS(delay) };
 
 /* clang-format on */
 
 /* ---- lctl -------------------------------------------------------------------------------- */
 
-static int lctl_list(struct lx_session *s, bool delay)
+static int lctl_list(struct lx_session *s, const struct lx_args *a)
 {
+	bool delay = is_delay(a);
 	json_t *list, *row;
 	size_t i, n;
 	int err = rules_of(s, delay, &list);
@@ -443,37 +445,31 @@ static int lctl_list(struct lx_session *s, bool delay)
 	return TOLD(STATUS_LIST);
 }
 
-static int lctl_command(struct lx_session *s, const char *verb, bool delay, int argc, char **argv)
-{
-	const struct lx_lnetctl_cmd *cmd = delay ? lx_lnetctl_delay_cmds : lx_lnetctl_drop_cmds;
-	struct lx_args a = { .verb = verb };
-
-	while (cmd->name && strcmp(cmd->name, verb))
-		cmd++;
-	if (!cmd->name || lx_options_parse(argc, argv, cmd, &a))
-		return wrong(1, "lctl: %s %s: not understood; see lctl(8)", argv[0], verb);
-	if (!strcmp(verb, "add"))
-		return add(s, &a, &lctl, delay);
-	if (!strcmp(verb, "del"))
-		return del(s, &a, &lctl, delay);
-	return !strcmp(verb, "reset") ? reset(s, &lctl, delay) : lctl_list(s, delay);
-}
-
 bool lx_fault_is_lctl(const char *word)
 {
 	return !strncmp(word, "net_drop", 8) || !strncmp(word, "net_delay", 9);
 }
 
+/* "net_drop add" or "net_drop_add", ... */
 int lx_fault_lctl(struct lx_session *s, int argc, char **argv)
 {
-	bool delay = argv[0][4] == 'd' && argv[0][5] == 'e';
-	const char *verb = argv[0] + strlen(delay ? "net_delay" : "net_drop");
+	struct lx_args a = { .object = argv[0] };
+	const struct lx_lnetctl_cmd *cmd = is_delay(&a) ? lx_fault_delay_cmds : lx_fault_drop_cmds;
+	const char *verb = argv[0] + strlen(is_delay(&a) ? "net_delay" : "net_drop");
 	int status;
 
-	if (!*verb && argc > 1)
-		status = lctl_command(s, argv[1], delay, argc - 1, argv + 1);
+	if (!*verb && argc > 1) {
+		verb = *++argv;
+		argc--;
+	} else if (*verb == '_') {
+		verb++;
+	}
+	while (cmd->name && strcmp(cmd->name, verb))
+		cmd++;
+	if (!cmd->name || lx_options_parse(argc, argv, cmd, &a))
+		status = wrong(1, "lctl: %s %s: not understood; see lctl(8)", argv[0], verb);
 	else
-		status = lctl_command(s, *verb == '_' ? verb + 1 : verb, delay, argc, argv);
+		status = cmd->fn == show ? lctl_list(s, &a) : cmd->fn(s, &a);
 	return status >= LX_TOLD ? status - LX_TOLD : status ? 1 : 0;
 }
 
@@ -579,9 +575,9 @@ static int lnetx_del(struct lx_session *s, const struct lx_args *a)
 
 static int lnetx_reset(struct lx_session *s, const struct lx_args *a)
 {
-	int err = reset(s, &lnetctl, false);
+	int err = reset_kind(s, &lnetctl, false);
 
-	return err ? err : reset(s, &lnetctl, true);
+	return err ? err : reset_kind(s, &lnetctl, true);
 }
 
 static void name_bits(json_t *row, const char *key, const struct bit_name *names)

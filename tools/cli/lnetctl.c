@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "complete.h"
-#include "fault.h"
 #include "input.h"
 #include "lnetctl.h"
 #include "options.h"
@@ -94,12 +93,12 @@ static int list_options(void)
 
 	for (const struct lx_group *g = lx_groups; g->name; g++) {
 		for (const struct lx_lnetctl_cmd *v = g->verb; v->name; v++) {
-			const struct lx_lnetctl_cmd *sub = lx_fault_verbs(g->name, v->name);
+			const struct lx_lnetctl_cmd *sub = v->verb;
 
 			snprintf(name, sizeof(name), "%s %s", g->name, v->name);
 			for (; sub && sub->name; sub++)
 				list_verb(name, sub);
-			if (!lx_fault_verbs(g->name, v->name))
+			if (!v->verb)
 				list_verb(g->is_verb ? "" : g->name, v);
 		}
 	}
@@ -126,13 +125,12 @@ static int run_group(struct lx_session *s, const struct lx_group *g, int argc, c
 static int run_verb(struct lx_session *s, const struct lx_group *g, const struct lx_lnetctl_cmd *v,
 		    int argc, char **argv)
 {
-	const struct lx_lnetctl_cmd *verbs = lx_fault_verbs(g->name, v->name);
-	struct lx_args a = { .verb = v->name };
+	struct lx_args a = { .verb = v->name, .object = g->name };
 	int err;
 
-	if (verbs) {
+	if (v->verb) {
 		char name[40];
-		const struct lx_group verb = { name, v->help, verbs, false };
+		const struct lx_group verb = { name, v->help, v->verb, false };
 
 		snprintf(name, sizeof(name), "%s %s", g->name, v->name);
 		return run_group(s, &verb, argc, argv);

@@ -41,6 +41,8 @@ struct lx_lnetctl_cmd {
 	const char *op, *object;
 	int (*map_error)(int err); /* to the errno that the reference has; or NULL */
 	unsigned int max_rest; /* words without option that may follow; more are ignored */
+	const struct lx_lnetctl_cmd
+		*verb; /* it has verbs of its own, ended by name NULL; or NULL */
 };
 
 struct lx_group {
@@ -52,9 +54,10 @@ struct lx_group {
 
 extern const struct lx_group lx_groups[]; /* ended by name NULL */
 
-/* The verbs of groups that have a file of their own; ended by name NULL. */
+/* The verbs of groups, or verbs, that have a file of their own; ended by name NULL. */
 extern const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[], lx_lnetctl_debug_cmds[],
-	lx_lnetctl_mrrouting_cmd[], lx_lnetctl_sysctl_cmd[];
+	lx_lnetctl_mrrouting_cmd[], lx_lnetctl_sysctl_cmd[], lx_fault_drop_cmds[],
+	lx_fault_delay_cmds[];
 
 /* Of shows without options in the reference: "-v" of any level, and others are ignored. */
 extern const struct lx_option lx_lnetctl_show_options[];

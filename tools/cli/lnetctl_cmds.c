@@ -640,10 +640,11 @@ static const struct lx_lnetctl_cmd cpt_cmd[] = {
 	END
 };
 
-/* Their verbs are in fault.c. */
 static const struct lx_lnetctl_cmd fault_cmds[] = {
-	{ "drop", .help = "rules that drop messages: add, del, reset, show", .op = "add" },
-	{ "delay", .help = "rules that delay messages: add, del, reset, show", .op = "add" },
+	{ "drop", .help = "rules that drop messages: add, del, reset, show", .op = "add",
+	  .verb = lx_fault_drop_cmds },
+	{ "delay", .help = "rules that delay messages: add, del, reset, show", .op = "add",
+	  .verb = lx_fault_delay_cmds },
 	END
 };
 

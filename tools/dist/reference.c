@@ -177,13 +177,13 @@ static void print_lnetctl(FILE *out, const char *name)
 
 	for (const struct lx_group *g = lx_groups; g->name; g++) {
 		snprintf(words, sizeof(words), "%s ", g->is_verb ? "" : g->name);
-		if (!lx_fault_verbs(g->name, g->verb->name)) {
+		if (!g->verb->verb) {
 			print_verbs(out, g->is_verb ? "" : words, g->verb);
 			continue;
 		}
 		for (const struct lx_lnetctl_cmd *v = g->verb; v->name; v++) {
 			snprintf(words, sizeof(words), "%s %s ", g->name, v->name);
-			print_verbs(out, words, lx_fault_verbs(g->name, v->name));
+			print_verbs(out, words, v->verb);
 		}
 	}
 }
