@@ -15,7 +15,7 @@
 
 int64_t lx_console_now(void)
 {
-	return lx_clock_ns(CLOCK_BOOTTIME) / 1000000000;
+	return lx_clock_ns(CLOCK_BOOTTIME) / LX_S_NS;
 }
 
 /* "/run/lnetx/a.sock" and ".lst": "/run/lnetx/a.lst" */

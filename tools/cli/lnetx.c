@@ -4,12 +4,12 @@
  * unambiguous. Shows are tables, JSON or YAML from the same tree.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "../../user/base/text.h"
 #include "complete.h"
 #include "lnetx.h"
 #include "print.h"
@@ -64,14 +64,11 @@ json_t *lx_lnetx_error(int error, const char *reason)
 }
 
 /* Reports a usage error. */
-__attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
+LX_PRINTF(1, 2) static int complain(const char *fmt, ...)
 {
 	char text[600];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	LX_FORMAT(text, sizeof(text), fmt);
 	if (lx_lnetx_as_tree())
 		lx_lnetx_print("error", lx_lnetx_error(-EINVAL, text));
 	else
@@ -121,8 +118,8 @@ static const char options_text[] =
 	"  -s, --stats           more columns, more counters\n"
 	"  -n, --instance NAME   which lnetxd (default: $LNETX_INSTANCE, or that of this network\n"
 	"                        namespace)\n"
-	"  -w, --wait SECONDS    give up if lnetxd gives no sign of life for so long (default: "
-	"10;\n"
+	"  -w, --wait SECONDS    give up if lnetxd gives no sign of life for so long "
+	"(default: 10;\n"
 	"                        0: never)\n"
 	"  -V, --version\n"
 	"  -h, --help\n";

@@ -136,8 +136,8 @@ static const struct lx_metric bpf_metrics[] = {
 		"places at interfaces without the program that belongs there, or with another "
 		"one in front of it", "missing"),
 	COUNTER("lnetx_bpf_removed",
-		"programs, pins and interfaces of lnetxd that others removed, or put theirs in "
-		"front of", "removed"),
+		"programs, pins and interfaces of lnetxd that others removed, or put "
+		"theirs in front of", "removed"),
 	COUNTER("lnetx_fastpath_stores",
 		"times that a next hop did not take what was under way, and lnetxd stored that",
 		"stores"),

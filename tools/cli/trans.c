@@ -27,7 +27,7 @@ double lx_trans_now(void)
 
 int64_t lx_trans_stamp(void)
 {
-	return lx_clock_ns(CLOCK_REALTIME) / 1000000;
+	return lx_clock_ns(CLOCK_REALTIME) / LX_MS_NS;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------ */
@@ -162,8 +162,8 @@ void lx_trans_refusal(const struct lx_trans_one *one, const char *what, char *te
 
 	if (joins && one->status == EPERM)
 		snprintf(text, size,
-			 "does not let this node be a console; next, there: lnetx selftest on "
-			 "consoles %s",
+			 "does not let this node be a console; next, there: "
+			 "lnetx selftest on consoles %s",
 			 lx_nid_str(&one->req.console));
 	else if (joins && one->status == EBUSY)
 		snprintf(text, size, "is in session \"%s\" of console %s",

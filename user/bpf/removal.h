@@ -27,7 +27,7 @@ struct lx_removals {
 /* Those that count. */
 static inline unsigned int lx_removals(const struct lx_removals *r, uint64_t now_ns)
 {
-	return now_ns - r->last_ns < LX_REMOVALS_S * 1000000000ULL ? r->n : 0;
+	return now_ns - r->last_ns < LX_REMOVALS_S * LX_S_NS ? r->n : 0;
 }
 
 static inline void lx_removal_note(struct lx_removals *r, uint64_t now_ns)
@@ -51,7 +51,7 @@ static inline int lx_removal_may_return(struct lx_removals *r, uint64_t now_ns)
 		return -ECANCELED;
 	if (r->n && now_ns < r->again_ns)
 		return -EAGAIN;
-	r->again_ns = now_ns + LX_REMOVAL_RETRY_S * 1000000000ULL;
+	r->again_ns = now_ns + LX_REMOVAL_RETRY_S * LX_S_NS;
 	return 0;
 }
 

@@ -12,11 +12,11 @@
 
 #include <internal/ctl.h>
 
+#include "../base/clock.h"
 #include "../base/line.h"
 #include "../base/log.h"
 #include "share.h"
 
-#define NS_PER_MS 1000000
 /*
  * For a whole slice of another process lnetxd has 28. A real-time class would keep it from
  * waiting for one that runs, at a price: small messages would find lnetxd awake each, and go one by
@@ -114,7 +114,7 @@ static uint64_t waited_ms(void)
 	for (size_t i = 0; i < g.gl_pathc; i++)
 		ns += waited_ns(g.gl_pathv[i]);
 	globfree(&g);
-	return ns / NS_PER_MS;
+	return ns / LX_MS_NS;
 }
 
 static uint64_t interrupts_ms(void)
