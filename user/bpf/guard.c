@@ -525,6 +525,53 @@ int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 	return err;
 }
 
+/*
+ * The entries of a map as rows of @size bytes, at most @max, in an order. A key evicted meanwhile
+ * restarts the walk: then there are duplicates. @map: NULL: there are none
+ */
+static int list_entries(struct lx_guard *g, const struct bpf_map *map, size_t max, size_t size,
+			void (*describe)(const void *key, const void *value, void *row),
+			int (*order)(const void *a, const void *b), void *ret_list, size_t *ret_n)
+{
+	union {
+		struct lx_guard_address address;
+		struct lx_guard_prefix prefix;
+	} key;
+	union {
+		struct lx_guard_ban ban;
+		struct lx_guard_rule rule;
+		struct lx_guard_refusal refusal;
+	} value;
+	char *list = calloc(max, size);
+	void *last = NULL;
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	pthread_mutex_lock(&g->lock);
+	while (map && n < max && !bpf_map__get_next_key(map, last, &key, bpf_map__key_size(map))) {
+		last = &key;
+		if (!bpf_map__lookup_elem(map, &key, bpf_map__key_size(map), &value,
+					  bpf_map__value_size(map), 0))
+			describe(&key, &value, list + size * n++);
+	}
+	pthread_mutex_unlock(&g->lock);
+	qsort(list, n, size, order);
+	*(void **)ret_list = list;
+	*ret_n = n;
+	return 0;
+}
+
+static void describe_ban(const void *key, const void *value, void *row)
+{
+	const struct lx_guard_ban *ban = value;
+
+	*(struct lx_guard_ban_info *)row =
+		(struct lx_guard_ban_info){ .nid = ban->nid,
+					    .packets = ban->packets,
+					    .age_s = time(NULL) - (int64_t)ban->since_s };
+}
+
 static int by_age(const void *a, const void *b)
 {
 	const struct lx_guard_ban_info *x = a, *y = b;
@@ -534,31 +581,19 @@ static int by_age(const void *a, const void *b)
 
 int lx_guard_bans(struct lx_guard *g, struct lx_guard_ban_info **ret_list, size_t *ret_n)
 {
-	const struct bpf_map *map = g->loaded ? g->skeleton->maps.bans : NULL;
-	struct lx_guard_ban_info *list = calloc(LX_GUARD_BANS_MAX, sizeof(*list));
-	struct lx_guard_address key;
-	struct lx_guard_ban ban;
-	void *last = NULL;
-	size_t n = 0;
+	return list_entries(g, g->loaded ? g->skeleton->maps.bans : NULL, LX_GUARD_BANS_MAX,
+			    sizeof(**ret_list), describe_ban, by_age, ret_list, ret_n);
+}
 
-	if (!list)
-		return -ENOMEM;
-	pthread_mutex_lock(&g->lock);
-	while (map && n < LX_GUARD_BANS_MAX &&
-	       !bpf_map__get_next_key(map, last, &key, sizeof(key))) {
-		last = &key;
-		if (bpf_map__lookup_elem(map, &key, sizeof(key), &ban, sizeof(ban), 0))
-			continue;
-		list[n++] =
-			(struct lx_guard_ban_info){ .nid = ban.nid,
-						    .packets = ban.packets,
-						    .age_s = time(NULL) - (int64_t)ban.since_s };
-	}
-	pthread_mutex_unlock(&g->lock);
-	qsort(list, n, sizeof(*list), by_age);
-	*ret_list = list;
-	*ret_n = n;
-	return 0;
+/* The value is that of the longest match, which for a complete key is the key itself. */
+static void describe_prefix(const void *key, const void *value, void *row)
+{
+	const struct lx_guard_rule *rule = value;
+	struct lx_guard_prefix_info *info = row;
+
+	info->action = (uint32_t)rule->action;
+	info->syns = rule->syns;
+	lx_guard_format(key, info->prefix);
 }
 
 static int by_prefix(const void *a, const void *b)
@@ -569,47 +604,18 @@ static int by_prefix(const void *a, const void *b)
 
 int lx_guard_prefixes(struct lx_guard *g, struct lx_guard_prefix_info **ret_list, size_t *ret_n)
 {
-	const struct bpf_map *map = g->loaded ? g->skeleton->maps.prefixes : NULL;
-	struct lx_guard_prefix_info *list = calloc(LX_GUARD_PREFIXES_MAX, sizeof(*list));
-	struct lx_guard_prefix key;
-	struct lx_guard_rule rule;
-	void *last = NULL;
-	size_t n = 0;
-
-	if (!list)
-		return -ENOMEM;
-	pthread_mutex_lock(&g->lock);
-	while (map && n < LX_GUARD_PREFIXES_MAX &&
-	       !bpf_map__get_next_key(map, last, &key, sizeof(key))) {
-		last = &key;
-		/* Longest match; for a complete key that is the key itself. */
-		if (bpf_map__lookup_elem(map, &key, sizeof(key), &rule, sizeof(rule), 0))
-			continue;
-		list[n].action = (uint32_t)rule.action;
-		list[n].syns = rule.syns;
-		lx_guard_format(&key, list[n++].prefix);
-	}
-	pthread_mutex_unlock(&g->lock);
-	qsort(list, n, sizeof(*list), by_prefix);
-	*ret_list = list;
-	*ret_n = n;
-	return 0;
+	return list_entries(g, g->loaded ? g->skeleton->maps.prefixes : NULL, LX_GUARD_PREFIXES_MAX,
+			    sizeof(**ret_list), describe_prefix, by_prefix, ret_list, ret_n);
 }
 
-static int later_first(const void *a, const void *b)
+static void describe_refusal(const void *key, const void *value, void *row)
 {
-	const struct lx_guard_refusal_info *x = a, *y = b;
-
-	return (x->last_ns < y->last_ns) - (x->last_ns > y->last_ns);
-}
-
-static void describe_refusal(const struct lx_guard_address *key, const struct lx_guard_refusal *r,
-			     uint64_t now_ns, struct lx_guard_refusal_info *ret_info)
-{
-	struct lx_guard_refusal_info *info = ret_info;
+	uint64_t now_ns = lx_clock_ns(CLOCK_MONOTONIC);
+	const struct lx_guard_refusal *r = value;
+	struct lx_guard_refusal_info *info = row;
 	union lx_addr addr;
 
-	lx_addr_unmap(&addr, key->addr, 0);
+	lx_addr_unmap(&addr, ((const struct lx_guard_address *)key)->addr, 0);
 	lx_addr_host(&addr, info->source, sizeof(info->source));
 	info->verdict = r->verdict;
 	info->port = ntohs(r->sport);
@@ -619,31 +625,17 @@ static void describe_refusal(const struct lx_guard_address *key, const struct lx
 	info->age_s = r->last_ns < now_ns ? (int64_t)((now_ns - r->last_ns) / LX_S_NS) : 0;
 }
 
+static int later_first(const void *a, const void *b)
+{
+	const struct lx_guard_refusal_info *x = a, *y = b;
+
+	return (x->last_ns < y->last_ns) - (x->last_ns > y->last_ns);
+}
+
 int lx_guard_refusals(struct lx_guard *g, struct lx_guard_refusal_info **ret_list, size_t *ret_n)
 {
-	const struct bpf_map *map = g->loaded ? g->skeleton->maps.refusals : NULL;
-	struct lx_guard_refusal_info *list = calloc(LX_GUARD_REFUSALS_MAX, sizeof(*list));
-	uint64_t now_ns = lx_clock_ns(CLOCK_MONOTONIC);
-	struct lx_guard_address key;
-	struct lx_guard_refusal refusal;
-	void *last = NULL;
-	size_t n = 0;
-
-	if (!list)
-		return -ENOMEM;
-	pthread_mutex_lock(&g->lock);
-	/* A key evicted meanwhile restarts the walk: then there are duplicates. */
-	while (map && n < LX_GUARD_REFUSALS_MAX &&
-	       !bpf_map__get_next_key(map, last, &key, sizeof(key))) {
-		last = &key;
-		if (!bpf_map__lookup_elem(map, &key, sizeof(key), &refusal, sizeof(refusal), 0))
-			describe_refusal(&key, &refusal, now_ns, &list[n++]);
-	}
-	pthread_mutex_unlock(&g->lock);
-	qsort(list, n, sizeof(*list), later_first);
-	*ret_list = list;
-	*ret_n = n;
-	return 0;
+	return list_entries(g, g->loaded ? g->skeleton->maps.refusals : NULL, LX_GUARD_REFUSALS_MAX,
+			    sizeof(**ret_list), describe_refusal, later_first, ret_list, ret_n);
 }
 
 int lx_guard_prog_fd(const struct lx_guard *g, bool tc)
