@@ -112,7 +112,7 @@ enum lx_stream_shown {
 	LX_STREAM_SHOWN_COUNT
 };
 
-/* Why it is aside, or unsupported. */
+/* Why it is aside, or unsupported: enum lx_stream_aside, and then states from LX_STREAM_ECN on. */
 #define LX_STREAM_WHY(X)                                                                           \
 	X(NONE, "")                                                                                \
 	X(SLOW, "slow") /* others had to wait behind its messages */                               \
@@ -147,16 +147,17 @@ struct lx_stream_info {
 	uint64_t packets, resegmented, fragments, unframed, gaps, acks, busy;
 };
 
-/* States of a lane. */
-#define LX_LANE_SHOWN(X) \
-	X(IDLE, "idle") \
-	X(BUSY, "busy") /* bytes are in flight, credits are taken */ \
-	X(DRAIN, "drain") /* takes no further message */ \
-	X(SOCKET, "socket") /* the daemon sends on it, until its window is large */ \
-	X(DEAD, "dead") /* its connection is being closed */ \
-	X(STORED, "stored") /* the next hop does not flow: the daemon sends what is under way */ \
-	X(STUCK, "stuck") /* its socket gets nowhere, though the next hop answers: it will end */ \
-	X(ELSEWHERE, "elsewhere") /* the daemon sends on it: its packets do not pass the programs */
+/* States of a lane: enum lx_lane_state, and more. */
+#define LX_LANE_SHOWN(X)                                                                           \
+	X(FREE, "dead") /* it has just been closed */                                              \
+	X(IDLE, "idle") /* LX_LANE_LIVE */                                                         \
+	X(DRAIN, "drain") /* takes no further message */                                           \
+	X(DEAD, "dead") /* its connection is being closed */                                       \
+	X(SOCKET, "socket") /* the daemon sends on it, until its window is large */                \
+	X(STORED, "stored") /* the next hop does not flow: the daemon sends what is under way */   \
+	X(ELSEWHERE, "elsewhere") /* its packets do not pass the programs: the daemon sends */     \
+	X(BUSY, "busy") /* bytes are in flight, credits are taken */                               \
+	X(STUCK, "stuck") /* its socket gets nowhere, though the next hop answers: it will end */
 
 enum lx_lane_shown {
 #define LX_LANE_SHOWN_ENUM_(NAME, name) LX_LANE_SHOWN_##NAME,
@@ -164,6 +165,8 @@ enum lx_lane_shown {
 #undef LX_LANE_SHOWN_ENUM_
 	LX_LANE_SHOWN_COUNT
 };
+_Static_assert((int)LX_LANE_SHOWN_ELSEWHERE == LX_LANE_ELSEWHERE, "the states of abi.h come first");
+_Static_assert((int)LX_STREAM_WHY_UNSAFE == LX_STREAM_ASIDE_UNSAFE, "as well");
 
 #define LX_LANE_BEHIND_TEXT 200 /* of as many as there can be */
 

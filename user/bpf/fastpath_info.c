@@ -44,23 +44,11 @@ static enum lx_stream_shown stream_state(const struct lx_stream *s)
 	return READ(s->unframed) ? LX_STREAM_SHOWN_UNFRAMED : LX_STREAM_SHOWN_FRAMED;
 }
 
-static enum lx_stream_why stream_why(const struct lx_stream *s, enum lx_stream_shown state)
+static uint32_t stream_why(const struct lx_stream *s, enum lx_stream_shown state)
 {
-	static const enum lx_stream_why aside[] = {
-		[LX_STREAM_ASIDE_SLOW] = LX_STREAM_WHY_SLOW,
-		[LX_STREAM_ASIDE_COSTLY] = LX_STREAM_WHY_COSTLY,
-		[LX_STREAM_ASIDE_LOSSY] = LX_STREAM_WHY_LOSSY,
-		[LX_STREAM_ASIDE_UNSAFE] = LX_STREAM_WHY_UNSAFE,
-	};
-	uint32_t why = READ(s->aside);
-
 	if (state == LX_STREAM_SHOWN_UNSUPPORTED)
-		return READ(s->state) == LX_STREAM_ECN	   ? LX_STREAM_WHY_ECN
-		       : READ(s->state) == LX_STREAM_CLOCK ? LX_STREAM_WHY_CLOCK
-							   : LX_STREAM_WHY_ELSEWHERE;
-	return state == LX_STREAM_SHOWN_ASIDE && why < sizeof(aside) / sizeof(aside[0])
-		       ? aside[why]
-		       : LX_STREAM_WHY_NONE;
+		return READ(s->state) - LX_STREAM_ECN + LX_STREAM_WHY_ECN;
+	return state == LX_STREAM_SHOWN_ASIDE ? READ(s->aside) : LX_STREAM_ASIDE_NO;
 }
 
 static void stream_describe(struct lx_fastpath *f, uint32_t index, const struct lx_stream *s,
@@ -122,23 +110,13 @@ int lx_fastpath_stream_list(struct lx_fastpath *f, struct lx_stream_info **ret_l
 
 /* ---- lanes ------------------------------------------------------------------------- */
 
-static enum lx_lane_shown lane_state(const struct lx_lane *lane, bool busy)
+static uint32_t lane_state(const struct lx_lane *lane, bool busy)
 {
+	uint32_t state = READ(lane->state);
+
 	if (lx_lane_is_stuck(lane) && lx_lane_is_of_socket(lane))
 		return LX_LANE_SHOWN_STUCK;
-	switch (READ(lane->state)) {
-	case LX_LANE_LIVE:
-		return busy ? LX_LANE_SHOWN_BUSY : LX_LANE_SHOWN_IDLE;
-	case LX_LANE_DRAIN:
-		return LX_LANE_SHOWN_DRAIN;
-	case LX_LANE_SOCKET:
-		return LX_LANE_SHOWN_SOCKET;
-	case LX_LANE_STORED:
-		return LX_LANE_SHOWN_STORED;
-	case LX_LANE_ELSEWHERE:
-		return LX_LANE_SHOWN_ELSEWHERE;
-	}
-	return LX_LANE_SHOWN_DEAD;
+	return state == LX_LANE_LIVE && busy ? LX_LANE_SHOWN_BUSY : state;
 }
 
 /* The stream of a run; -1: it has ended, or is not there any more. */
