@@ -148,7 +148,7 @@ LX_INLINE __u64 lx_grant_window_edge(const struct lx_stream *s)
 
 	if (s->grant == LX_GRANT_GIVEN) {
 		lane = lx_lane_at(s->grant_lane);
-		room = (lane ? lx_lane_room(lane, lane->word) : 0) - lx_window_rounding(s);
+		room = (lane ? lx_lane_space(lane) : 0) - lx_window_rounding(s);
 		if (room < s->mss)
 			room = s->mss;
 		return s->parse_next + (room < (__s64)s->grant_len ? room : s->grant_len);
@@ -182,14 +182,17 @@ LX_INLINE __u64 lx_lane_clip(struct lx_stream *s, __u64 window_edge)
 {
 	const struct lx_extent *last = lx_extent_at(s, s->tail - 1);
 	const struct lx_lane *lane;
+	__u64 edge;
 	__s64 beyond;
 
-	if (s->head == s->tail || !lx_extent_is_lane(last) || last->len < LX_GRANT_MIN)
+	if (s->head == s->tail || !lx_extent_is_lane(last))
 		return window_edge;
 	lane = lx_lane_at(last->lane);
-	if (!lane || lx_lane_is_off(lane))
+	if (!lane || lx_lane_is_off(lane) || (!lane->limit && last->len < LX_GRANT_MIN))
 		return window_edge;
-	beyond = lx_pos_diff(last->lane_start + last->len, lane->window_edge);
+	/* What a sender far away may send is in flight between it and us, too. */
+	edge = s->flags & LX_STREAM_FAR ? lane->window_edge : lx_lane_edge(lane);
+	beyond = lx_pos_diff(last->lane_start + last->len, edge);
 	if (beyond <= 0)
 		return window_edge;
 	return lx_pos_min(window_edge, lx_extent_end(last) - beyond - lx_window_rounding(s));
@@ -201,12 +204,10 @@ LX_INLINE __u64 lx_near_ahead(const struct lx_stream *s)
 	const struct lx_lane *lane;
 	__s64 room;
 
-	if (s->last_len < LX_GRANT_MIN)
-		return LX_WINDOW_AHEAD;
 	lane = lx_lane_at(s->lane);
-	if (!lane || lane->state != LX_LANE_LIVE)
+	if (!lane || lane->state != LX_LANE_LIVE || (!lane->limit && s->last_len < LX_GRANT_MIN))
 		return LX_WINDOW_AHEAD;
-	room = lx_lane_room(lane, lane->word) - lx_window_rounding(s);
+	room = lx_lane_space(lane) - lx_window_rounding(s);
 	if (room >= (__s64)LX_WINDOW_AHEAD)
 		return LX_WINDOW_AHEAD;
 	return room > (__s64)LX_AHEAD_MIN ? (__u64)room : LX_AHEAD_MIN;
@@ -445,6 +446,10 @@ LX_INLINE int lx_ack_build_entered(struct lx_ack_build_once *c)
 	    lx_pos_before(s->acked - s->diverted, s->socket_una))
 		adv->ack++;
 	adv->window_edge = s->window_edge;
+	/* It is late from when it may send all of it. */
+	if (s->begun_ns && lx_pos_before(s->advertised_edge, s->begun_end) &&
+	    !lx_pos_before(s->window_edge, s->begun_end))
+		s->begun_ns = c->now_ns;
 	digest = lx_sack_digest(adv);
 	news = s->force || adv->ack != s->advertised_ack ||
 	       adv->window_edge != s->advertised_edge || digest != s->advertised_sack;

@@ -75,7 +75,35 @@ LX_INLINE __s64 lx_lane_room(const struct lx_lane *lane, __u64 word)
 	return lx_pos_diff(lane->window_edge, lx_lane_next(word, lane->una));
 }
 
+/*
+ * The end of what may be in flight: of the window, or, on a slow line, of what it delivers in some
+ * milliseconds. The rest of a message waits at its sender.
+ */
+LX_INLINE __u64 lx_lane_edge(const struct lx_lane *lane)
+{
+	__u64 limit = (__u64)lane->limit << 10;
+
+	return limit ? lx_pos_min(lane->window_edge, lane->una + limit) : lane->window_edge;
+}
+
 /* ---- runs ------------------------------------------------------------------------- */
+
+LX_INLINE __s64 lx_lane_space(const struct lx_lane *lane)
+{
+	return lx_pos_diff(lx_lane_edge(lane), lx_lane_next(lane->word, lane->una));
+}
+
+/*
+ * How much may be under way on a shared lane. A small message does not queue behind what its
+ * senders still have: lane 0 is faster.
+ */
+LX_INLINE __u32 lx_lane_most(const struct lx_lane *lane, __u32 need)
+{
+	__u32 limit = (__u32)lane->limit << 10;
+	__u32 small = LX_SMALL_MAX + sizeof(struct lx_sock_msg) + sizeof(struct lx_hdr_nid16);
+
+	return limit && need <= small ? limit : LX_LANE_SHARED_MAX;
+}
 
 /* Returns 0 if a message may queue behind what is on the lane, or the reason why not. */
 LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64 word, int mine,
@@ -85,7 +113,7 @@ LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64
 		return LX_LANE0_NO_LANE;
 	if (!mine && lx_lane_busy(word) &&
 	    (lx_lane_n_runs(lane, word) >= LX_LANE_RUNS - 1 ||
-	     lx_lane_under_way(lane, word) + need > LX_LANE_SHARED_MAX ||
+	     lx_lane_under_way(lane, word) + need > lx_lane_most(lane, need) ||
 	     lx_lane_is_slow(lane, word, now_ns)))
 		return LX_LANE0_CROWDED;
 	if (lx_lane_room(lane, word) < (__s64)need)

@@ -216,7 +216,7 @@ struct lx_lane {
 	__u32 window_max; /* A, B: the largest window that the next hop has advertised, bytes */
 	__u8 own_wscale;  /* A: shift of the socket's windows */
 	__u8 repeats;     /* U: of the socket, in a row, that the next hop answered for nothing */
-	__u8 reserved[2];
+	__u16 limit; /* U: what may be in flight, KiB; 0: what the window takes */
 	__u64 refused[LX_REFUSALS_ROOM]; /* B: segments, by enum lx_refusal */
 	__u64 handovers;  /* B: counter: runs that began behind those of other streams */
 	__u64 first_ns;   /* B: when the first run became first; if alone, of its last message */

@@ -182,7 +182,8 @@ struct lx_lane_info {
 	uint64_t stores;  /* times that the next hop did not flow */
 	uint64_t stored;  /* bytes that the daemon stored, and sent, then */
 	uint64_t window; /* bytes that the next hop still accepts */
-	uint64_t unacked; /* bytes in flight */
+	uint64_t unacked; /* bytes of messages that have begun */
+	uint64_t limit; /* at most in flight, bytes; 0: what the window takes */
 	uint64_t messages, bytes, takes, acks;
 	uint64_t handovers; /* times that a stream went behind another one */
 	uint64_t handovers_per_s; /* of late */

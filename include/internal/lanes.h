@@ -112,10 +112,10 @@ LX_INLINE int lx_lane_is_done(const struct lx_lane *lane)
 	return (__u32)LX_READ(lane->word) == (__u32)LX_READ(lane->una);
 }
 
-/* Whether the first run takes too long; in an idle lane, none does. */
+/* Whether the first run takes too long; in an idle lane, or on a slow line, none does. */
 LX_INLINE int lx_lane_is_slow(const struct lx_lane *lane, __u64 word, __u64 now_ns)
 {
-	return lx_lane_busy(word) &&
+	return lx_lane_busy(word) && !LX_READ(lane->limit) &&
 	       (__s64)(now_ns - LX_READ(lane->first_ns)) > (__s64)LX_LANE_SLOW_NS;
 }
 

@@ -80,10 +80,17 @@
 /* ---- sharing a lane ---------------------------------------------------------------------- */
 
 /*
- * In flight where streams share a lane. More would only lengthen the next hop's out-of-order
- * queue.
+ * Under way where streams share a lane. More would only lengthen the next hop's out-of-order
+ * queue. Once so much of others has gone by, an unused grant is no longer reserved.
  */
 #define LX_LANE_SHARED_MAX (4u << 20)
+/*
+ * In flight on a lane is at most twice what it delivers in this and a round trip. On a fast line,
+ * that is more than the above, and there is no limit. What counts is the best rate of 0.1 s with a
+ * queue; it decays by 1/32 with each.
+ */
+#define LX_LIMIT_NS (10 * LX_MS_NS)
+#define LX_LIMIT_KEPT 32
 /* A lane is shared if one stream went, or would have gone, behind another within so many bytes. */
 #define LX_SHARED_BYTES (64u << 20)
 #ifndef LX_GRANT_MIN /* the model test has its own */
@@ -94,8 +101,6 @@
 /* Room to spare behind that, for a message that needs no grant, or is longer than expected. */
 #define LX_GRANT_SPARE ((1u << 20) + 4096)
 #endif
-/* A grant is no longer reserved once so much of others has gone by. */
-#define LX_GRANT_LATE (4u << 20)
 
 /* ---- what a sender is told --------------------------------------------------------------- */
 
@@ -197,7 +202,6 @@
 #define LX_ROOM_AGE_NS (10 * LX_S_NS)
 /* Between two searches of a full table; between two tries to make it larger. */
 #define LX_SEARCH_NS (100 * LX_MS_NS)
-#define LX_GROW_NS LX_S_NS
 /* Addresses whose offences are remembered. */
 #define LX_OFFENDERS 256
 
@@ -217,9 +221,8 @@
 /* Calm streams are looked at this often; one with packets is active for so long. */
 #define LX_CALM_LOOK_NS (100 * LX_MS_NS)
 #define LX_CALM_NS (500 * LX_MS_NS)
-/* A lane's MSS (at once after an ICMP message), and its rates; waits decay by 1/LX_WAITS_KEPT. */
+/* A lane's MSS (at once after an ICMP message) and its rate; its waits decay by 1/LX_WAITS_KEPT. */
 #define LX_MSS_NS (250 * LX_MS_NS)
-#define LX_RATE_NS LX_S_NS
 #define LX_WAITS_KEPT 8
 
 #endif

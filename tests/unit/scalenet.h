@@ -122,12 +122,13 @@ static void lane0_kick(void)
 	}
 }
 
+/* A socket has no more than it sends in 20 ms on its way (TCP_NOTSENT_LOWAT). */
 static void hop_go(int h)
 {
 	struct hop *t = &hop[h];
 
-	while (t->n_out < SEND_BUFFER && t->first != t->tail && !t->held && !t->silent &&
-	       !t->lies && !t->down) {
+	while (t->n_out < SEND_BUFFER && t->n_out < 20 * t->link && t->first != t->tail &&
+	       !t->held && !t->silent && !t->lies && !t->down) {
 		const struct placed *p = &t->queue[t->first++ % N_OF(t->queue)];
 		__u32 len = message_at(p->who, p->message)->len;
 

@@ -319,6 +319,31 @@ static void window_of_socket(void **state)
 	assert_int_equal(ahead(), 3 * MIB); /* after what went by the lane */
 }
 
+/* In flight on a slow line is what the lane's limit says, of a message and behind it. */
+static void window_of_slow_line(void **state)
+{
+	world(LX_SOCK_V3);
+	stream.socket_window_edge = GIB;
+	lane.limit = 256;
+	begin_message();
+	assert_int_equal(ahead() + stream.parse_next, 256 << 10);
+	lx_lane_acked(&lane, 0, 1000, lane.window_edge);
+	assert_int_equal(ahead() + stream.parse_next, 1000 + (256 << 10));
+
+	world(LX_SOCK_V3);
+	stream.socket_window_edge = GIB;
+	lane.limit = 256;
+	begin_message_of(100 << 10);
+	assert_int_equal(ahead() + stream.parse_next, 256 << 10);
+
+	/* From far away, some of it is in flight to us. */
+	far_world(64 * MIB);
+	lane.limit = 256;
+	assert_int_equal(ahead(), LX_WINDOW_AHEAD);
+	begin_message();
+	assert_int_equal(ahead(), 64 * MIB - 2 * stream.parse_next);
+}
+
 /* ---- what is missing ---------------------------------------------------------------- */
 
 /* Two messages, one behind the other, all of which has been sent on; returns their length. */
@@ -560,12 +585,17 @@ static bool went_by_lane(__u32 message)
 }
 
 /* The sender's ACK: everything below has arrived. */
-static __u64 told(void)
+static __u64 told_at(__u64 now_ns)
 {
 	struct lx_advertised adv;
 
-	assert_true(lx_ack_build(&stream, 0, 1, &adv) >= 0);
+	assert_true(lx_ack_build(&stream, 0, now_ns, &adv) >= 0);
 	return adv.ack;
+}
+
+static __u64 told(void)
+{
+	return told_at(1);
 }
 
 /* Messages of a stream overtake each other: none waits for one that goes another way. */
@@ -672,6 +702,33 @@ static void comes_late(void **state)
 		assert_false(comes_within(1));
 	assert_true(comes_within(1));
 	assert_int_equal(stream.reasons[LX_LANE0_LATE], 2 * LX_LATE_MESSAGES + 1);
+}
+
+/* What we did not let it send did not come late. */
+static void kept_waiting(void **state)
+{
+	static char packet[200];
+	__u32 len = message(packet, PAYLOAD);
+	struct lx_segment seg = { .end = 1000, .packet = packet };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+
+	for (int late = 0; late < 2; late++) {
+		world(LX_SOCK_V3);
+		stream.now_ns = 1;
+		stream.socket_window_edge = GIB;
+		lane.limit = 1;
+		stream.window_edge = stream.advertised_edge = 1000;
+		seg = (struct lx_segment){ .end = 1000, .packet = packet };
+		assert_int_equal(lx_frame(&f), 0);
+		assert_int_equal(told_at(1), 0);
+		assert_true(lx_pos_before(stream.advertised_edge, len));
+		lane.limit = 0;
+		assert_int_equal(told_at(2 * LX_LANE_SLOW_NS), 0);
+		stream.now_ns = 3 * LX_LANE_SLOW_NS + late;
+		seg = (struct lx_segment){ .pos = 1000, .end = len };
+		assert_int_equal(lx_frame(&f), 0);
+		assert_int_equal(stream.late, late ? LX_LATE_MESSAGES : 0);
+	}
 }
 
 /* ---- behind a hole ------------------------------------------------------------------------ */
@@ -802,6 +859,7 @@ int main(void)
 		cmocka_unit_test(window_of_full_lane),
 		cmocka_unit_test(window_of_lost_lane),
 		cmocka_unit_test(window_of_socket),
+		cmocka_unit_test(window_of_slow_line),
 		cmocka_unit_test(gap_at_the_end),
 		cmocka_unit_test(gap_before_another_way),
 		cmocka_unit_test(gap_after_a_pause),
@@ -814,6 +872,7 @@ int main(void)
 		cmocka_unit_test(zc_acks_do_not),
 		cmocka_unit_test(close_does_not),
 		cmocka_unit_test(comes_late),
+		cmocka_unit_test(kept_waiting),
 		cmocka_unit_test(behind_a_hole),
 		cmocka_unit_test(comes_with_hole),
 		cmocka_unit_test(extents_reused),

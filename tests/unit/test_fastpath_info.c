@@ -150,6 +150,8 @@ static void waits_are_told(void **state)
 	info = lane_told();
 	assert_int_equal(info.wait_p50_us, 4 * unit / 1000);
 	assert_int_equal(info.wait_p99_us, 1024 * unit / 1000);
+	lane.limit = 268;
+	assert_int_equal(lane_told().limit, 268 << 10);
 	lane.handovers_per_s = 754;
 	assert_int_equal(lane_told().handovers_per_s, 754);
 }

@@ -5,6 +5,7 @@
 
 #include "../../bpf/arrival.h"
 #include "../../bpf/parse.h"
+#include "../../user/fastpath/priv.h"
 
 enum { SENDER, NEXT_HOP, PEERS };
 static struct lx_stream stream[3];
@@ -171,6 +172,54 @@ static void much_in_flight(void **state)
 	takes(1, LX_LANE_SHARED_MAX - half);
 	takes(2, half);
 	refuses(3, 1, LX_LANE0_CROWDED, 0);
+}
+
+/* On a slow line, a small message queues behind no more than is in flight. */
+static void limit_of_small(void **state)
+{
+	const __u32 small = 4096 + 24 + 96;
+
+	first->window_edge = 8 * LX_LANE_SHARED_MAX;
+	first->limit = 256;
+	takes(1, (256 << 10) - small + 1);
+	refuses(2, small, LX_LANE0_CROWDED, 0);
+	takes(2, small - 1);
+	refuses(3, 10, LX_LANE0_CROWDED, 0);
+	takes(3, small + 1);
+	first->limit = 0;
+	takes(4, small);
+}
+
+/* Looks at a lane that has delivered this since the last look. */
+static __u16 limit_after(struct lx_fp_run *run, __u64 *now_ns, __u64 bytes, bool queued)
+{
+	*now_ns += LX_LOOK_MAX_NS;
+	first->una += bytes;
+	lx_fp_limit_lane(first, run, queued, *now_ns);
+	return first->limit;
+}
+
+/* Twice of what the line delivers in 10 ms and a round trip: 1 Gbit/s, then 10, then 1 again. */
+static void limit_by_rate(void **state)
+{
+	const __u64 gbit = 12500000, kib = 2 * 11 * 125000 >> 10;
+	struct lx_fp_run run = { .rtt_ns = LX_MS_NS };
+	__u64 now_ns = 5;
+
+	assert_int_equal(limit_after(&run, &now_ns, gbit, true), 0); /* not known yet */
+	assert_int_equal(limit_after(&run, &now_ns, gbit, true), kib);
+	/* Where it waits for a sender in between, it says nothing of the line. */
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(limit_after(&run, &now_ns, gbit / 1000, i % 2), kib);
+	assert_int_equal(limit_after(&run, &now_ns, 10 * gbit, true), 0);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(limit_after(&run, &now_ns, gbit, true), 0);
+	for (int i = 0; i < 100; i++)
+		limit_after(&run, &now_ns, gbit, true);
+	assert_int_equal(first->limit, kib);
+	for (int i = 0; i < 100; i++)
+		limit_after(&run, &now_ns, gbit / 1000, true);
+	assert_int_equal(first->limit, 2 * LX_AHEAD_MIN >> 10);
 }
 
 /*
@@ -357,6 +406,8 @@ int main(void)
 		cmocka_unit_test_setup(ring_is_full, begin),
 		cmocka_unit_test_setup(window_is_small, begin),
 		cmocka_unit_test_setup(much_in_flight, begin),
+		cmocka_unit_test_setup(limit_of_small, begin),
+		cmocka_unit_test_setup(limit_by_rate, begin),
 		cmocka_unit_test_setup(slow_one, begin),
 		cmocka_unit_test_setup(waits_are_counted, begin),
 		cmocka_unit_test_setup(run_is_being_written, begin),

@@ -65,8 +65,13 @@ void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hst
 	fail_msg("the daemon closes a connection: %s", reason);
 }
 
+static __u64 longest_ns; /* of the small messages to a slow line */
+
 static void note_delay(int who, const struct message *m)
 {
+	if (hop[m->hop].link != LINK && !sender[who].large && now_ns >= measured_from &&
+	    now_ns - m->begun_ns > longest_ns)
+		longest_ns = now_ns - m->begun_ns;
 }
 
 static void store_part(int who, const struct lx_fragment *p)
@@ -229,6 +234,29 @@ static void lane0_is_slow(void **state)
 	nobody_starves((struct pattern){ 4 << 10, 1 << 20, 4, 3750 }, 4, THIRD);
 }
 
+/*
+ * Next hop 0 has 100 Mbit/s. Four of its senders have messages of 1 MiB, of which each takes 84 ms:
+ * those of 1 KiB need not wait for one, neither in the line's queue nor in the lane's order.
+ */
+static void small_on_slow_line(void **state)
+{
+	pattern = (struct pattern){ 1 << 10, 1 << 10, 0, HALF };
+	measured_from = LX_S_NS;
+	hop[0].link = LINK / 100;
+	for (int i = 0; i < STREAMS; i++) {
+		sender[i].large = i % (4 * HOPS) == 0;
+		sender[i].dead = i % HOPS;
+	}
+	/* Senders here have no congestion window, by which TCP begins. */
+	for (int l = 0; l < CONNS; l++) {
+		fp->run[l].best = hop[0].link * 1000 / CONNS;
+		lx_fp_limit_lane(&lane[l], &fp->run[l], false, 0);
+	}
+	run(measured_from, LX_S_NS);
+	printf("the longest of a small message: %llu ms\n", (unsigned long long)(longest_ns / MS));
+	assert_in_range(longest_ns, 1, 200 * MS);
+}
+
 /* ---- what a hand-over costs ---------------------------------------------------------- */
 
 static void reserve(struct lx_lane *t, int who)
@@ -303,7 +331,7 @@ static void memory_is_bounded(void **state)
 
 	assert_int_equal(sizeof(t->run) + sizeof(t->run_begun) + sizeof(t->waits), 704);
 	assert_int_equal(sizeof(*t), 1248);
-	assert_int_equal(sizeof(struct lx_fp_run), 1376);
+	assert_int_equal(sizeof(struct lx_fp_run), 1424);
 	/* In blocks: of 256 lanes, of 64 streams. */
 	assert_true(LANES <= LX_LANE_BLOCK && STREAMS % LX_STREAM_BLOCK == 0);
 	assert_true(LX_LANE_BLOCK * sizeof(*t) < 313 << 10);
@@ -323,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(large_to_one, begin, end),
 		cmocka_unit_test_setup_teardown(small_to_one, begin, end),
 		cmocka_unit_test_setup_teardown(lane0_is_slow, begin, end),
+		cmocka_unit_test_setup_teardown(small_on_slow_line, begin, end),
 	};
 	int r;
 

@@ -22,10 +22,8 @@
 #ifndef LX_BASE_QUEUE_H
 #define LX_BASE_QUEUE_H
 
+#include "../../include/internal/units.h"
 #include "list.h"
-
-/* The largest payload of a small message. */
-#define LX_SMALL_MAX 4096u
 
 /* In a message that waits. */
 struct lx_queued {

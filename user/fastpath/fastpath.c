@@ -172,7 +172,7 @@ static void on_grown(uv_work_t *work, int status)
 	if (fp->stopping) {
 		host_end(fp);
 	} else if (fp->grow_error) {
-		fp->grow_ns = lx_sock_now() + LX_GROW_NS;
+		fp->grow_ns = lx_sock_now() + LX_SEARCH_NS;
 		lx_warn("reason=\"no memory for more streams, lanes or next hops: %s\" "
 			"action=\"further connections are served without the kernel; tried again\"",
 			strerror(-fp->grow_error));

@@ -92,7 +92,7 @@ void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (!grant)
 		return;
 	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
-	if (grant == LX_GRANT_GIVEN && lane->una - s->grant_una > LX_GRANT_LATE)
+	if (grant == LX_GRANT_GIVEN && lane->una - s->grant_una > LX_LANE_SHARED_MAX)
 		lx_grant_end(s, lane);
 	/* Not worth waiting for. */
 	else if (grant == LX_GRANT_WAITS &&

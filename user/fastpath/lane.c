@@ -166,10 +166,13 @@ static bool has_room(const struct lx_fp *fp, const struct lx_fp_conn *conn, unsi
 static void lane_give(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int next_hop)
 {
 	struct lx_fp_peer *fp_peer = lx_fastpath_peer(fp->fastpath, next_hop);
+	struct lx_tcpinfo info;
 
 	if (lane_is_referred(fp, conn->lane) || lane_begin(fp, conn))
 		return;
 	conn->narrow = !is_wide(conn);
+	if (!lx_tcpinfo_read(conn->facts.fd, &info))
+		fp->run[conn->lane].rtt_ns = info.rtt_us * 1000ull;
 	conn->lane_state = LX_FP_LANE_GIVEN;
 	conn->back_ns = 0;
 	peer_lane_add(fp_peer, conn->lane);
@@ -331,7 +334,7 @@ static void lane_rate(struct lx_lane *lane, struct lx_fp_run *run, uint64_t now)
 {
 	uint64_t handovers = __atomic_load_n(&lane->handovers, __ATOMIC_RELAXED);
 
-	if (now < run->rate_ns + LX_RATE_NS)
+	if (now < run->rate_ns + LX_S_NS)
 		return;
 	__atomic_store_n(&lane->handovers_per_s,
 			 (handovers - run->handovers) * LX_S_NS / (now - run->rate_ns),

@@ -157,6 +157,10 @@ struct lx_fp_run {
 	bool lossy; /* something of the first run got lost behind us */
 	uint64_t idle_una; /* una if it was idle at the last look; else ~0 */
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
+	/* limit.c: una and time of the last look, or 0; what came of it while it was queued; */
+	uint64_t queued_una, queued_ns, sample, sample_ns;
+	/* the best rate of the last seconds, bytes a second, or 0; the smallest round trip */
+	uint64_t best, rtt_ns;
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
 	/*
 	 * Bytes that the next hop should have acknowledged, the time since, and ACKs until then.
@@ -514,6 +518,14 @@ void lx_fp_store_free(struct lx_fp_run *run);
 void lx_fp_cut(struct lx_fp *fp, unsigned int index, uint64_t from, uint64_t hole, uint64_t now);
 /* Goes on with it. false: the lane does not end, or not before what is in front has arrived. */
 bool lx_fp_cut_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
+
+/* ---- limit.c */
+
+/*
+ * Looks at how fast a lane is, and says how much may be in flight on it. @queued: the next hop
+ * lacks some of what has come of the lane's first message, and of what is behind it.
+ */
+void lx_fp_limit_lane(struct lx_lane *lane, struct lx_fp_run *run, bool queued, uint64_t now);
 
 /* ---- ending.c */
 

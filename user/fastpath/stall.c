@@ -61,13 +61,15 @@ static bool message_behind(struct lx_stream *s, const struct lx_lane *lane, unsi
 
 /*
  * The sender has sent nothing since the next hop acknowledged something last, though that tells
- * what it lacks, or was not asked for as long as a sender takes to repeat.
+ * what it lacks and the sender has room, or was not asked for as long as a sender takes to repeat.
  */
 static bool does_not_repeat(const struct lx_fp_run *run, const struct lx_lane *lane,
 			    const struct lx_stream *s, uint64_t now)
 {
-	return s->packets == run->heard && (lane->n_sack || (lane->packets == run->packets &&
-							     now >= run->una_ns + LX_LANE_SLOW_NS));
+	bool told = lane->n_sack && s->advertised_edge >= lx_stream_arrived(s) + s->mss;
+
+	return s->packets == run->heard &&
+	       (told || (lane->packets == run->packets && now >= run->una_ns + LX_LANE_SLOW_NS));
 }
 
 /* A stream's first message on a lane, and whom that waits for. */
@@ -369,7 +371,7 @@ static void give_up(struct lx_fp *fp, unsigned int index, struct lx_stream *s, u
 
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	uint32_t first = lx_lane_first_stream(lane);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t limit = deadline_ns(fp->lane[index]);
@@ -377,11 +379,15 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 		first < LX_STREAMS_MAX ? lx_fastpath_stream(fp->fastpath, first) : NULL;
 	enum lx_fp_turn turn = LX_FP_TURN_NONE;
 	struct lx_extent extent;
+	bool queued;
 
 	if (!s || lane->una != run->una || lx_stream_arrived(s) != run->arrived)
 		note_progress(run, lane, s, now);
 	if (s && lx_fp_stream_is_open(fp, first))
 		turn = whose_turn(fp, first, index, now, &extent);
+	queued = turn == LX_FP_TURN_NEXT_HOP &&
+		 lx_stream_arrived(s) >= LX_READ(s->acked) + LX_AHEAD_MIN;
+	lx_fp_limit_lane(lane, run, queued, now);
 	lx_fp_store_watch(fp, index, turn, now);
 	others_wait(fp, index, first, turn, &extent, now);
 	if (now >= run->since_ns + limit && lx_fp_stream_is_open(fp, first))
