@@ -185,6 +185,8 @@ LX_INLINE __u32 lx_lane_socket_hears(const struct lx_lane *lane, __u32 ack)
  */
 LX_INLINE __u64 lx_lane_expects(const struct lx_lane *lane)
 {
+	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
+		return lx_pos_of(lane->socket_sent, lane->base_seq, lane->una);
 	return lane->n_sack || !lx_pos_before(lane->una, lane->sent)
 		       ? lane->una
 		       : lx_lane_next(lane->word, lane->una); /* it may have got what was sent */

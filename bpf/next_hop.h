@@ -173,7 +173,10 @@ LX_INLINE int lx_lane_socket_out(struct __sk_buff *skb, struct lx_scratch *w, st
 	return LX_GO_ON;
 }
 
-/* A segment becomes the FIN of a lane that ends inside a message. */
+/*
+ * A segment becomes the FIN of a lane that ends inside a message, or the reset of one that is dead:
+ * its socket's may pass by the programs, and then has a number that the next hop ignores.
+ */
 static LX_NOINLINE int lx_lane_fin(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_lane *lane = lx_lane_at(w->index);
@@ -181,13 +184,13 @@ static LX_NOINLINE int lx_lane_fin(struct __sk_buff *skb, struct lx_scratch *w)
 	int partial = lx_csum_is_partial(skb);
 	__u32 hlen;
 
-	if (!lane || !lx_lane_is_off(lane) || lx_lane_is_gone(lane))
+	if (!lane || !lx_lane_is_off(lane))
 		return LX_DROP;
 	hlen = sizeof(g->tcp) + (lane->options ? LX_TCP_TS_LEN : 0);
 	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, lane->tos, hlen);
 	if (skb->len != g->l4 + hlen && bpf_skb_change_tail(skb, g->l4 + hlen, 0))
 		return LX_DROP;
-	lx_seg_make_tcp(g, hlen, LX_TCP_FIN | LX_TCP_ACK);
+	lx_seg_make_tcp(g, hlen, LX_TCP_ACK | (lx_lane_is_gone(lane) ? LX_TCP_RST : LX_TCP_FIN));
 	lx_make_lane_tcp(g, lane, lx_lane_expects(lane));
 	lx_seg_make_csum(g, lane->family, hlen, partial);
 	return lx_seg_store(skb, g, lane->family, hlen, 0) ? LX_DROP : lx_xmit(skb, lane->ifindex);

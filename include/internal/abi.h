@@ -484,7 +484,7 @@ LX_LAYOUT(struct lx_settings, 40);
 #define LX_MARK_KIND 0x000f0000u
 enum lx_mark_kind {
 	LX_MARK_DONE = 1 << 16,  /* leaves as it is */
-	LX_MARK_FIN = 2 << 16,  /* from the daemon: make it the FIN of its lane */
+	LX_MARK_FIN = 2 << 16,  /* from the daemon: make it the end of its lane */
 	LX_MARK_RESEGMENT = 3 << 16, /* a GSO packet to resegment, or a part of one */
 	LX_MARK_FRAGMENT = 4 << 16, /* only the fragment at payload offset # */
 	LX_MARK_RESEGMENT_FRAGMENT = 5 << 16, /* the same, of a part of a GSO packet */

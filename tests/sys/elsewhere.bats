@@ -165,6 +165,29 @@ unpassed() {
 	kill -9 "$victim"
 }
 
+# server_has PORT: a connection from that port of the router
+server_has() {
+	on server ss -Htn state established "src 10.2.0.1 dport = :$1" | grep -q .
+}
+
+# An agent that fights for its place at egress: what the sockets send has their own numbers. A peer
+# would keep such a connection, and decline new ones.
+@test "a lane that ends while our packets pass by the programs ends at the next hop, too" {
+	local agent port
+
+	GIVE_UP=100 start_routers 1 "conns_per_peer: 1"
+	taker server 10.2.0.1
+	half_way 10.1.0.1
+	eventually "$PATIENCE" diverts 1000000
+	port=$(lx r1 -j lane show | jq -r '.lane[0].local | sub(".*:"; "")')
+	server_has "$port"
+	ip netns exec "${NS}r1" tests/sys/front.py eth1 egress 0 --again >"$DIR/agent" 3>&- &
+	agent=$!
+	eventually "$PATIENCE" log_has r1 "interface=eth1 hook=egress removed=4"
+	eventually 2 eval "! server_has $port"
+	kill -9 "$agent" "$victim"
+}
+
 # ---- routes ----------------------------------------------------------------------------------
 
 # another_way: a second way to the server and back, through a gateway, by an interface with an NI.

@@ -285,7 +285,8 @@ static void we_reset(void)
 	assert_int_equal(out.flags, RST);
 }
 
-/* A segment of lnetxd's becomes the FIN of a stored lane, where the next hop waits; of no other. */
+/* A segment of lnetxd's becomes the FIN of a stored lane, where the next hop waits, or a dead one's
+ * reset. */
 static void we_end(void)
 {
 	uint8_t bytes[1448];
@@ -311,7 +312,17 @@ static void we_end(void)
 	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
 	assert_int_equal(out.ack, LANE_BASE);
 	assert_int_equal(lane->una, 101);
-	(void)n;
+	/* The socket's own reset may pass by us. */
+	lane->state = LX_LANE_DEAD;
+	in = lane_ack(100, 600);
+	in.mark = LX_MARK | LX_MARK_FIN;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_int_equal(out.flags, RST | ACK);
+	assert_int_equal(out.seq, LANE_BASE + n); /* it may have got all of it */
+	lane->word |= (uint64_t)LX_LANE_OURS << 32; /* it was sending */
+	lane->socket_sent = LANE_BASE + 400;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_int_equal(out.seq, LANE_BASE + 400);
 }
 
 static void test_we_end(void **state)

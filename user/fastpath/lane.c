@@ -413,6 +413,7 @@ void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 	lx_fp_store_free(run);
 	lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
 	lx_sock_conn_set_reset(conn->conn);
+	lx_fastpath_poke_fin(fp->fastpath, conn->lane);
 	lx_fp_lane_tell(fp, conn->lane);
 	lx_fp_lane_end_runs(fp, lane);
 }
