@@ -149,6 +149,33 @@ static void test_behind(void **state)
 	lx_env_unlock(env);
 }
 
+/* The socket's numbers lie in the next hop's window (lx_fp_lane_is_ahead()), and it sends nothing.
+ */
+static void test_behind_ahead(void **state)
+{
+	two_messages(false);
+	numbers_are_ahead(10000);
+	first_leaves();
+	assert_true(eventually(is_noted, 1000));
+	second_repeats(0, SECOND);
+	assert_true(second_comes(control, 0));
+	assert_true(closed(to_server, 1000));
+	assert_int_equal(lost(), 0);
+}
+
+/* Nothing is stored before what is in front has arrived: only its sender can send that. */
+static void test_in_front_ahead(void **state)
+{
+	two_messages(true);
+	numbers_are_ahead(10000);
+	first_leaves();
+	assert_false(eventually(lane_is_stored, 1500));
+	lane_has_acked(SECOND);
+	assert_true(eventually(lane_is_stored, 1000));
+	assert_true(closed(to_server, 2000));
+	assert_int_equal(lost(), 0);
+}
+
 /* A part that never comes is lost, after a while. */
 static void test_behind_lacks(void **state)
 {
@@ -311,6 +338,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_behind_ahead, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_in_front_ahead, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_behind_lacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_arrives_after_all, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lacks_some, setup, teardown),

@@ -276,6 +276,76 @@ static void test_no_budget(void **state)
 	assert_false(eventually(lane_is_stored, 1000));
 }
 
+/*
+ * After 4 GiB its socket's numbers lie in the next hop's window, or about to: the senders keep what
+ * is under way. Behind it, or far in front, they may be.
+ */
+static void test_ahead(void **state)
+{
+	stored_world();
+	numbers_are_ahead(39999);
+	assert_false(eventually(lane_is_stored, 500));
+	numbers_are_ahead(900);
+	assert_false(eventually(lane_is_stored, 500));
+	lane_has_acked(899);
+	assert_false(eventually(lane_is_stored, 500));
+	lane_has_acked(900); /* they are the same */
+	assert_true(eventually(lane_is_stored, 20000));
+	store(900, ALL);
+	assert_true(arrived(900, ALL));
+}
+
+static void test_far_ahead(void **state)
+{
+	stored_world();
+	numbers_are_ahead(40000);
+	assert_true(eventually(lane_is_stored, 20000));
+}
+
+static bool lane_drains(void)
+{
+	return fastpath->lane[0].state == LX_LANE_DRAIN;
+}
+
+static bool lane_has_gone(void)
+{
+	return !fp()->lane[0];
+}
+
+static void fastpath_is(bool on)
+{
+	lx_env_lock(env);
+	lx_sock_tun.fastpath = on;
+	lx_env_unlock(env);
+}
+
+/* Nor does its socket get the lane back: it stays one, or ends if its messages are elsewhere. */
+static void test_ahead_and_idle(void **state)
+{
+	stored_world();
+	lane_has_ended(ALL);
+	numbers_are_ahead(ALL + 100);
+	fastpath_is(false);
+	assert_false(eventually(lane_is_back, 300));
+	assert_true(lane_is_live());
+	numbers_are_ahead(0);
+	assert_true(eventually(lane_is_back, 20000));
+	fastpath_is(true);
+}
+
+static void test_ahead_and_withdrawn(void **state)
+{
+	stored_world();
+	numbers_are_ahead(50000);
+	fastpath_is(false);
+	assert_true(eventually(lane_drains, 100));
+	numbers_are_ahead(ALL + 100);
+	lane_has_ended(ALL);
+	assert_true(eventually(lane_has_gone, 20000));
+	assert_true(closed(to_server, 1000));
+	fastpath_is(true);
+}
+
 /* Bytes behind the message that is stored: more has been reserved than we knew of. */
 static void test_more(void **state)
 {
@@ -307,6 +377,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_budget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_far_ahead, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ahead_and_idle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ahead_and_withdrawn, setup, teardown),
 	};
 
 	return SOCKFP_RUN(tests);

@@ -62,6 +62,14 @@ bool lx_fp_conn_is_seen(struct lx_fp_conn *conn, const struct lx_flow_key *key,
 	return conn->has_route;
 }
 
+void lx_fp_conn_ask(struct lx_fp_conn *conn, bool on)
+{
+	if (conn->asked == on)
+		return;
+	conn->asked = on;
+	lx_sock_conn_probe(conn->conn, on);
+}
+
 int lx_fp_conn_filter(struct lx_fp_conn *conn, bool on)
 {
 	int r = 0;
@@ -87,8 +95,7 @@ int lx_fp_flow_leave(struct lx_fp_conn *conn)
 void lx_fp_conn_free(struct lx_fp_conn *conn)
 {
 	lx_sock_conn_reserve(conn->conn, false);
-	if (conn->asked)
-		lx_sock_conn_probe(conn->conn, false);
+	lx_fp_conn_ask(conn, false);
 	lx_sock_conn_set_state(conn->conn, NULL);
 	lx_list_del(&conn->link);
 	free(conn);

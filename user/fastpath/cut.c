@@ -51,22 +51,29 @@ static bool gather(struct lx_fp *fp, unsigned int index)
 	return more;
 }
 
+/* Without memory, what is behind is lost with the lane. */
+static void store(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	if (lx_fp_store_begin(fp, index, "a message on it will not be finished", now))
+		lx_fp_lane_withdraw(fp, fp->lane[index], LX_LANE_DRAIN);
+	else
+		fp->run[index].cut.since_ns = now;
+}
+
 void lx_fp_cut(struct lx_fp *fp, unsigned int index, uint64_t from, uint64_t hole, uint64_t now)
 {
 	struct lx_fp_run *run = &fp->run[index];
 
 	if (fp->lane[index]->closing || (run->cut.since_ns && run->cut.hole <= hole))
 		return;
-	/* Without memory, what is behind is lost with the lane. */
-	if (!run->store &&
-	    lx_fp_store_begin(fp, index, "a message on it will not be finished", now))
-		lx_fp_lane_withdraw(fp, fp->lane[index], LX_LANE_DRAIN);
 	if (!run->cut.since_ns)
 		run->cut.since_ns = now;
 	run->cut.from = from;
 	run->cut.hole = hole;
 	if (run->store)
 		lx_fp_store_limit(run->store, from);
+	else
+		store(fp, index, now);
 	lx_fp_end_begin(fp, lx_fastpath_lane(fp->fastpath, index)->next_hop, now);
 }
 
@@ -89,6 +96,8 @@ bool lx_fp_cut_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 		return false;
 	if (run->store)
 		lx_fp_store_watch(fp, index, LX_FP_TURN_NONE, now);
+	else if (!cut->ready)
+		store(fp, index, now);
 	if (now < cut->since_ns + LX_SETTLE_NS)
 		return true;
 	if (!run->store || !gather(fp, index) || now >= cut->since_ns + LX_SILENT_NS)

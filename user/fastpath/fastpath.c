@@ -80,15 +80,13 @@ static void on_record(const struct lx_record *record, void *arg)
 		lx_fastpath_poke_ack(fp->fastpath, record->index);
 		break;
 	case LX_RECORD_STREAM_PAST:
-		if (record->index < LX_STREAMS_MAX)
-			lx_fp_conn_past(fp->stream[record->index].conn, record->value);
+		lx_fp_conn_past(fp->stream[record->index].conn, record->value);
 		break;
 	case LX_RECORD_LANE_PAST:
-		if (record->index < LX_LANES_MAX)
-			lx_fp_conn_past(fp->lane[record->index], record->value);
+		lx_fp_conn_past(fp->lane[record->index], record->value);
 		break;
 	case LX_RECORD_MSS: /* the socket knows by the next tick */
-		if (record->index < LX_LANES_MAX && fp->lane[record->index])
+		if (fp->lane[record->index])
 			fp->lane[record->index]->mss_ns = 0;
 		break;
 	}

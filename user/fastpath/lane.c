@@ -102,14 +102,6 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 	conn->lane_state = LX_FP_LANE_UNSEEN;
 }
 
-static void ask(struct lx_fp_conn *conn, bool on)
-{
-	if (conn->asked == on)
-		return;
-	conn->asked = on;
-	lx_sock_conn_probe(conn->conn, on);
-}
-
 /* Whether the programs see the packets of a connection. */
 static bool is_seen(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
 {
@@ -123,7 +115,7 @@ static bool is_seen(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
 	if (conn->lane_state == LX_FP_LANE_UNSEEN)
 		lane->state = !seen && now >= conn->unseen_ns + LX_SEEN_NS ? LX_LANE_ELSEWHERE
 									   : LX_LANE_FREE;
-	ask(conn, !seen && (now - conn->unseen_ns) % LX_SEEN_AGAIN_NS < LX_SEEN_NS);
+	lx_fp_conn_ask(conn, !seen && (now - conn->unseen_ns) % LX_SEEN_AGAIN_NS < LX_SEEN_NS);
 	return seen;
 }
 
@@ -178,13 +170,15 @@ static void lane_give(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int ne
 	peer_lane_add(fp_peer, conn->lane);
 }
 
-/* Takes a lane back once all its bytes have been acknowledged. */
+/* Takes a lane back once all its bytes have been acknowledged, and its socket may go on. */
 static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
 	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE), ours;
 	struct lx_fp_run *run = &fp->run[conn->lane];
 
+	if (!run->store && lx_fp_lane_is_ahead(lane))
+		return;
 	if (conn->lane_state == LX_FP_LANE_GIVEN)
 		lx_fp_lane_withdraw(fp, conn, LX_LANE_DRAIN);
 	if (lx_lane_busy(LX_READ(lane->word)) || (uint32_t)word != (uint32_t)lane->una ||
@@ -317,6 +311,15 @@ static void watch_socket(struct lx_fp *fp, struct lx_lane *lane, struct lx_fp_co
 				  "that helps; please report this");
 }
 
+/* Neither the programs nor its socket will send on it. */
+static bool lane_is_stranded(const struct lx_fp *fp, const struct lx_lane *lane,
+			     const struct lx_fp_conn *conn)
+{
+	return conn->lane_state == LX_FP_LANE_WANTED && !fp->run[conn->lane].store &&
+	       !lx_lane_busy(LX_READ(lane->word)) && lx_fp_lane_is_ahead(lane) &&
+	       !lx_fp_is_ending(fp->peer[lane->next_hop]);
+}
+
 /* The MSS may have changed, and the setting. */
 static void lane_measure(struct lx_fp *fp, struct lx_lane *lane, struct lx_fp_conn *conn,
 			 uint64_t now)
@@ -366,6 +369,9 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 		if (lane_is_stuck(fp, lane, conn, now))
 			lx_fp_lane_left(fp, i);
 		lane_measure(fp, lane, conn, now);
+		if (lane_is_stranded(fp, lane, conn))
+			lx_sock_conn_fail(conn->conn, -ECONNABORTED, LX_HSTATUS_LOCAL_ERROR,
+					  "its socket is 4 GiB behind, and cannot go on");
 		if (conn->closing)
 			continue;
 		lane_rate(lane, &fp->run[i], now);

@@ -60,7 +60,7 @@ struct lx_fp_conn {
 		LX_FP_LANE_BACK,   /* socklnd sends on it */
 		LX_FP_LANE_UNSEEN, /* ... and it has not been a lane yet */
 	} lane_state;
-	bool asked;       /* the kernel asks its peer for packets */
+	bool asked; /* the kernel asks its peer each second whether it lives */
 	bool filtered;    /* its socket takes only what the programs have passed */
 	uint64_t past_ns, past_last_ns; /* packets came past the programs: since when, and last */
 	uint64_t unseen_ns; /* since when the programs should have seen its packets; 0: they have */
@@ -124,7 +124,6 @@ struct lx_fp_stream {
 	uint64_t gaps_seen, gaps_bytes_seen; /* at the last review */
 	uint64_t sample_ns, sample_seen; /* when s->sample was incremented; s->messages then */
 	uint64_t waited_ns, waited_at_ns; /* others, for its messages; when that last grew */
-	bool asked; /* as a router, each second, whether it lives */
 	uint64_t stuck_seen;       /* s->progress_ns when the sender was last told what it lost */
 	int next_hop;              /* of its last message; -1: unknown */
 };
@@ -258,6 +257,26 @@ static inline void lx_fp_lane_socket_at(struct lx_lane *lane, uint32_t shift, ui
 }
 
 /*
+ * What the lane's socket sends has the socket's numbers until the programs shift them; another
+ * agent's program may keep them from that. Numbers behind the connection's are of bytes that the
+ * next hop has: it drops them. But after each 4 GiB they lie in front of it, in its window, where
+ *it would take them for other bytes. Then the socket gets nothing to send.
+ *
+ *	   una                una + window        4 GiB - 4 windows              una + 4 GiB
+ *	 ───┼──────────────────────┼────────── ... ──────┼────────────────────────────┼──▶ numbers
+ *	    │ taken: AHEAD         │                     │ behind: dropped             │
+ *
+ * Four windows: one that the next hop may take, one that the socket may have under way, one by
+ * which a store skips at most, and one by which the window may still grow.
+ */
+static inline bool lx_fp_lane_is_ahead(const struct lx_lane *lane)
+{
+	uint32_t ahead = -(lane->shift + (uint32_t)LX_READ(lane->una));
+
+	return ahead && ahead < 4ull * lane->window_max;
+}
+
+/*
  * Whether the kernel may forward messages that arrive or leave through an NI: not switched off, and
  * programs attached to its interface.
  */
@@ -299,6 +318,8 @@ void lx_fp_conn_past(struct lx_fp_conn *conn, unsigned int ifindex);
 /* Whether the programs see its packets, in both directions, and can send where its socket does. */
 bool lx_fp_conn_is_seen(struct lx_fp_conn *conn, const struct lx_flow_key *key,
 			unsigned int *ret_ifindex);
+/* Asks its peer each second whether it lives, and so for packets, or no longer. */
+void lx_fp_conn_ask(struct lx_fp_conn *conn, bool on);
 /* Before its numbers differ from its socket's, and when they do not any more. -errno */
 int lx_fp_conn_filter(struct lx_fp_conn *conn, bool on);
 /* The connection must be neither a stream nor a lane. */

@@ -278,15 +278,6 @@ static bool waited_too_long(struct lx_fp_stream *stream, uint64_t since_ns, uint
 	return stream->waited_ns >= LX_LANE_SLOW_NS;
 }
 
-/* Asks a router each second whether it lives, while what it forwards stands still. */
-static void ask_gateway(struct lx_fp_stream *stream, bool on)
-{
-	if (stream->asked == on)
-		return;
-	stream->asked = on;
-	lx_sock_conn_probe(stream->conn->conn, on);
-}
-
 /* Ends the first message of a lane if others have waited too long for its sender. */
 static void end_wait(struct lx_fp *fp, unsigned int index, uint32_t stream,
 		     const struct lx_extent *extent)
@@ -295,7 +286,8 @@ static void end_wait(struct lx_fp *fp, unsigned int index, uint32_t stream,
 	struct lx_fp_conn *conn = fp->stream[stream].conn;
 	bool forwarded = is_forwarded(conn, extent);
 
-	ask_gateway(&fp->stream[stream], forwarded && run->silent_ns >= LX_S_NS);
+	/* Does a router live, while what it forwards stands still? */
+	lx_fp_conn_ask(conn, forwarded && run->silent_ns >= LX_S_NS);
 	if (run->silent_ns >= (forwarded ? LX_FORWARDED_NS : LX_SENDER_SILENT_NS))
 		lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT,
 				  "others wait for the rest of a message, and nothing of it comes");

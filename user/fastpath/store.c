@@ -218,16 +218,21 @@ static void refuse(struct lx_fp *fp, const struct lx_fp_conn *conn, uint64_t byt
 int lx_fp_store_begin(struct lx_fp *fp, unsigned int index, const char *reason, uint64_t now)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	struct lx_fp_store *store = calloc(1, sizeof(*store));
 	struct lx_fp_conn *conn = fp->lane[index];
 	uint64_t una = LX_READ(lane->una), under_way = lx_fp_lane_next(lane) - una;
+	const struct lx_fp_cut *cut = &fp->run[index].cut;
+	struct lx_fp_store *store;
 	unsigned int missed;
 	int r = -ENOMEM;
 
+	/* The senders keep it; nothing of what is behind a cut is for the socket. */
+	if (lx_fp_lane_is_ahead(lane) && (!cut->since_ns || una < cut->from))
+		return -EAGAIN;
+	store = calloc(1, sizeof(*store));
 	if (store) {
 		store->conn = conn;
 		store->base = store->end = store->next = store->lost.noted = una;
-		store->limit = UINT64_MAX;
+		store->limit = cut->since_ns ? cut->from : UINT64_MAX;
 		r = make_room(store, una + under_way);
 	}
 	if (r) {
@@ -317,7 +322,8 @@ void lx_fp_store_watch(struct lx_fp *fp, unsigned int index, enum lx_fp_turn tur
 	}
 	since = now - run->looked_ns < max ? now - run->looked_ns : max;
 	run->looked_ns = now;
-	if (lane->state != LX_LANE_LIVE && lane->state != LX_LANE_DRAIN)
+	if ((lane->state != LX_LANE_LIVE && lane->state != LX_LANE_DRAIN) ||
+	    lx_fp_lane_is_ahead(lane))
 		return;
 	busy = lx_lane_busy(LX_READ(lane->word));
 	if (busy ? flows(run, lane, turn) : !is_closed(lane)) {
