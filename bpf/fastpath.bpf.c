@@ -241,7 +241,7 @@ int lnetx_ingress(struct __sk_buff *skb)
 	struct lx_flow *flow;
 	int read, verdict;
 
-	if (!w || !lx_is_for_us(skb))
+	if (!w || !lx_is_for_us(skb) || lx_skb_is_passed(skb))
 		return LX_GO_ON;
 	if (lx_is_marked(skb, LX_MARK_JOIN_UP)) {
 		skb->mark = 0;
@@ -312,10 +312,11 @@ int lnetx_egress(struct __sk_buff *skb)
 
 	if (lx_is_marked(skb, LX_MARK_DONE)) {
 		skb->mark = 0;
+		skb->tc_index = LX_LEFT;
 		return LX_GO_ON;
 	}
 	w = bpf_map_lookup_elem(&scratch, &which);
-	if (!w)
+	if (!w || skb->tc_index == LX_LEFT)
 		return LX_GO_ON;
 	w->g.ours = 1;
 	if (!lx_seg_read(skb, &w->g))
@@ -328,6 +329,7 @@ int lnetx_egress(struct __sk_buff *skb)
 		bpf_map_delete_elem(&flows, &w->g.key);
 		return LX_GO_ON;
 	}
+	skb->tc_index = LX_LEFT;
 	if (flow->out != skb->ifindex)
 		lx_flow_moves(flow, skb->ifindex);
 	if (flow->kind == LX_FLOW_SHIFT)

@@ -474,6 +474,11 @@ LX_LAYOUT(struct lx_settings, 40);
  * takes nothing else. Not the mark: firewalls and container networks set and clear it on the way.
  */
 #define LX_PASSED 0x4c58
+/*
+ * ... and on its way out: it may meet another hook of ours, as that of a macvlan's parent, which is
+ * to leave it alone.
+ */
+#define LX_LEFT 0x4c59
 
 /*
  * Marks of packets in transit between programs: LX_MARK | kind, and 16 bits of argument (#).

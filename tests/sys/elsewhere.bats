@@ -42,6 +42,8 @@ begin_puts() {
 
 end_puts() {
 	end_load client
+	jq -r '"# lost \(.lost), longest pause \(.max_us / 1000 | floor) ms, \(.mbps | floor) Mbit/s"' \
+		"$DIR/client.json" >&3
 	all_arrived "$DIR/client.json"
 }
 
@@ -280,4 +282,144 @@ paths() {
 	ip -n "${NS}r1" route replace 10.2.0.1/32 src 10.2.0.11 dev eth1
 	eventually "$PATIENCE" lanes_leave_by eth1
 	end_puts
+}
+
+# ---- what else may hide packets: docs/fastpath-operation.md ----------------------------------
+
+# goes_on: messages go by lanes, or do so again
+goes_on() {
+	diverted=$(fastpath_sum r1 diverted)
+	eventually "$PATIENCE" diverts 20000000
+}
+
+# marks SET: what a firewall sets at each of its hooks
+marks() {
+	on r1 nft -f - <<-END
+		table ip marks {
+			chain pre { type filter hook prerouting priority -300; $1; }
+			chain out { type route hook output priority -300; $1; }
+			chain post { type filter hook postrouting priority 300; $1; }
+		}
+		table netdev marks {
+			chain in0 { type filter hook ingress device eth0 priority 0; $1; }
+			chain in1 { type filter hook ingress device eth1 priority 0; $1; }
+			chain out0 { type filter hook egress device eth0 priority 0; $1; }
+			chain out1 { type filter hook egress device eth1 priority 0; $1; }
+		}
+	END
+}
+
+@test "a firewall that sets marks at all its hooks, or clears them and sets priorities: nothing" {
+	start_routers 1 "conns_per_peer: 2"
+	start_server
+	begin_puts
+	goes_on
+	marks "meta mark set 0x1234"
+	goes_on
+	on r1 nft flush ruleset
+	marks "meta mark set 0; meta priority set 0x10001"
+	goes_on
+	equal "$(lx r1 -j bpf status | jq .bpf.unpassed)" 0
+	end_puts
+}
+
+@test "what drops packets, or takes them away, for a second, takes them from lnetxd, too" {
+	local hook
+
+	DROPS_EXPECTED+=('NETFILTER_DROP at .*' '.* at do_xdp_generic' 'QDISC_DROP at .*')
+	start_routers 1 "conns_per_peer: 2"
+	start_server
+	begin_puts
+	goes_on
+	on r1 tc qdisc add dev eth1 clsact 2>/dev/null || true
+	for hook in ingress egress; do
+		on r1 nft "table netdev dead {
+			chain c { type filter hook $hook device eth1 priority 0; policy drop; }
+		}"
+		sleep 1
+		on r1 nft flush ruleset
+		goes_on
+		if on r1 tc filter add dev eth1 $hook prio 1 u32 match u32 0 0 \
+			action mirred egress redirect dev lo; then
+			sleep 1
+			on r1 tc filter del dev eth1 $hook prio 1
+			goes_on
+		fi
+	done
+	end_puts
+}
+
+# An XDP program redirects what comes in at eth1: to the machine, but by an interface without an NI.
+@test "an XDP program takes a server's packets to another interface, under load" {
+	local address
+
+	DROPS_EXPECTED+=('SOCKET_FILTER at .*' '.* at do_xdp_generic')
+	address=$(on r1 cat /sys/class/net/eth1/address)
+	ip -n "${NS}r1" link add x0 type veth peer name x1 address "$address"
+	ip -n "${NS}r1" link set x0 up
+	ip -n "${NS}r1" link set x1 up
+	on r1 sysctl -q net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.x1.rp_filter=0
+	cat >"$DIR/xdp.c" <<-END
+		#define IN(name) __attribute__((section(name)))
+		static long (*redirect)(int, long) = (void *)23;
+		IN("xdp") int to_x0(void *ctx)
+		{
+			return redirect($(on r1 cat /sys/class/net/x0/ifindex), 0);
+		}
+		char licence[] IN("license") = "GPL";
+	END
+	clang -target bpf -O2 -c "$DIR/xdp.c" -o "$DIR/xdp.o"
+	start_routers 1 "conns_per_peer: 2"
+	start_server
+	begin_puts
+	goes_on
+	ip -n "${NS}r1" link set dev eth1 xdpgeneric obj "$DIR/xdp.o" sec xdp ||
+		skip "this ip cannot attach XDP"
+	eventually "$PATIENCE" log_has r1 "by interface x1, past the programs"
+	eventually "$PATIENCE" is_elsewhere lane 10.2.0.1
+	ip -n "${NS}r1" link set dev eth1 xdpgeneric off
+	goes_on
+	end_load client || true # what was under way is lost
+	equal "$(jq .bad "$DIR/client.json")" 0
+}
+
+@test "the interface becomes a port of a bridge under load, and is none again: nothing" {
+	start_routers 1 "conns_per_peer: 2"
+	start_server
+	begin_puts
+	goes_on
+	ip -n "${NS}r1" link add br0 address "$(on r1 cat /sys/class/net/eth1/address)" type bridge
+	ip -n "${NS}r1" link set br0 up
+	ip -n "${NS}r1" link set eth1 master br0
+	goes_on
+	ip -n "${NS}r1" link set eth1 nomaster
+	goes_on
+	end_puts
+}
+
+# Each packet passes two hooks of ours; one of them changes it.
+@test "NIs on a macvlan and on its parent, on a bridge and on its port" {
+	node other
+	link other eth0 10.4.0.1/24 r1 eth2 10.5.0.11/24
+	ip -n "${NS}r1" link add br0 type bridge
+	ip -n "${NS}r1" link add mac0 link eth1 type macvlan mode bridge
+	ip -n "${NS}r1" link set eth2 master br0
+	ip -n "${NS}r1" addr add 10.4.0.11/24 dev br0
+	ip -n "${NS}r1" addr add 10.3.0.11/24 dev mac0
+	ip -n "${NS}r1" link set br0 up
+	ip -n "${NS}r1" link set mac0 up
+	ip -n "${NS}server" addr add 10.3.0.1/24 dev eth0
+	{ nets_yaml tcp1 eth0 tcp2 eth1 tcp3 mac0 tcp4 br0 tcp5 eth2
+		echo 'routing: { enable: 1 }'; quick_yaml; } | config r1
+	start r1
+	load_server server 10.3.0.1@tcp3 -r tcp1=10.3.0.11@tcp3
+	load_server other 10.4.0.1@tcp4 -r tcp1=10.4.0.11@tcp4
+	for net in 3 4; do
+		for verb in put get; do
+			begin_load client 10.1.0.1@tcp1 $verb "10.$net.0.1@tcp$net" \
+				-r "tcp$net=10.1.0.11@tcp1" -s 64k -t 300
+			goes_on
+			end_puts
+		done
+	done
 }

@@ -183,7 +183,7 @@ void lx_fastpath_trace_read(struct lx_fastpath *fastpath,
 
 /* Makes the programs send an ACK to a stream's peer, if there is news. */
 void lx_fastpath_poke_ack(struct lx_fastpath *fastpath, unsigned int stream);
-/* Sends the FIN of a lane, or its reset if it is dead, where its next hop waits for the next byte. */
+/* Sends the FIN of a lane, or its reset if it is dead, where its next hop waits. */
 void lx_fastpath_poke_fin(struct lx_fastpath *fastpath, unsigned int lane);
 
 /* Events of the programs: @arg is the caller's. */
