@@ -258,13 +258,9 @@ static inline void lx_fp_lane_socket_at(struct lx_lane *lane, uint32_t shift, ui
 
 /*
  * What the lane's socket sends has the socket's numbers until the programs shift them; another
- * agent's program may keep them from that. Numbers behind the connection's are of bytes that the
- * next hop has: it drops them. But after each 4 GiB they lie in front of it, in its window, where
- *it would take them for other bytes. Then the socket gets nothing to send.
- *
- *	   una                una + window        4 GiB - 4 windows              una + 4 GiB
- *	 ───┼──────────────────────┼────────── ... ──────┼────────────────────────────┼──▶ numbers
- *	    │ taken: AHEAD         │                     │ behind: dropped             │
+ * agent's program may keep them from that. Numbers that lie a window behind the connection's are of
+ * bytes that the next hop has: it drops them. After each 4 GiB they come to lie in front, in its
+ * window, where it would take them for other bytes. Then the socket gets nothing to send.
  *
  * Four windows: one that the next hop may take, one that the socket may have under way, one by
  * which a store skips at most, and one by which the window may still grow.
