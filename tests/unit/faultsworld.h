@@ -459,9 +459,12 @@ void lx_sock_conn_rx(const struct lx_sock_conn *conn, struct lx_sock_conn_rx *re
 }
 
 /* A dead peer does not answer, and the kernel ends its connection. */
-void lx_sock_conn_probe(struct lx_sock_conn *conn, bool on)
+void lx_fp_conn_ask(struct lx_fp_conn *conn, bool on)
 {
-	probed_ns[conn->who] = on ? now_ns : 0;
+	if (conn->asked == on)
+		return;
+	conn->asked = on;
+	probed_ns[conn->conn->who] = on ? now_ns : 0;
 }
 
 static void probes_tick(void)

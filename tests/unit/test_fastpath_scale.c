@@ -26,7 +26,7 @@ ssize_t lx_sock_conn_write(struct lx_sock_conn *conn, const void *bytes, size_t 
 	return -EAGAIN;
 }
 
-void lx_sock_conn_probe(struct lx_sock_conn *conn, bool on)
+void lx_fp_conn_ask(struct lx_fp_conn *conn, bool on)
 {
 }
 
