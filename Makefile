@@ -7,6 +7,7 @@
 #	make demo *       see it work, half a minute; KEEP=1 leaves it running
 #	make check *      all tests; T='asan/test_sock* sys/ipv6' some of them; KERNELS=6.1
 #	                  SUITES='boot bpf' those of vmtest beside them
+#	make faults *     make the faults of docs/operations.md, and print what is said; T=firewall
 #	make durations *  all tests, and write down how long each takes, which orders make check
 #	make bench *      measure; QUICK=1, CASES=route,node, ROUNDS=, SECONDS=
 #	make plots        draw a run of the bench; RUN=build/bench.csv
@@ -49,7 +50,7 @@ ifneq ($(if $(filter clean help,$(MAKECMDGOALS)),,$(filter-out $(firstword $(own
 $(error build/ is not of the owner of $(CURDIR), who could not build in it. Next: sudo rm -r build)
 endif
 ifneq ($(filter-out 0,$(if $(filter 0,$(shell id -u)),$(firstword $(owners)))),)
-NEED_ROOT := deps check durations cross-check fuzz vmtest bench-o2ib install uninstall package package-rpm \
+NEED_ROOT := deps check faults durations cross-check fuzz vmtest bench-o2ib install uninstall package package-rpm \
 	package-check fresh-check clean need-root bench demo
 $(NEED_ROOT): private SHELL := /bin/bash
 $(NEED_ROOT): private .SHELLFLAGS := -c
@@ -95,7 +96,7 @@ LIBBPF_OLDEST := 0.8
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps captures dist check durations cross-check fuzz vmtest bench-o2ib demo bench plots clean uninstall includes style help format-check \
+NEED_NO_LIBS := deps captures dist check faults durations cross-check fuzz vmtest bench-o2ib demo bench plots clean uninstall includes style help format-check \
 	package package-rpm package-check fresh-check
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
@@ -449,6 +450,14 @@ deps:
 vms = $(if $(KERNELS),-v '$(KERNELS) $(SUITES)')
 check:
 	$(Q)tests/run $(vms) $(T)
+
+# Fault, node, exit status, seconds, and what was asked and said.
+faults:
+	$(Q)tools/dist/deps build test
+	+$(Q)V=$(V) $(AS_OWNER) tools/dist/progress -j$$(nproc) all bench-programs sys-programs
+	$(Q)rm -f build/faults
+	$(Q)FAULTS=all FAULTS_TABLE=$(CURDIR)/build/faults bats --timing -f '$(T)' tests/sys/faults.bats; \
+		status=$$?; cat build/faults; exit $$status
 
 durations:
 	$(Q)tests/run -d $(vms) $(T)

@@ -198,21 +198,3 @@ route_is_down() {
 	run ! log_has r1 'illegal message'
 	run ! log_has r2 'illegal message'
 }
-
-@test "an answer that comes by another router is named, and no fault" {
-	net_routed 2
-	# Neither node pings the other one's router: its far NI would be down after a few seconds.
-	SILENCE=60 start_routers 2
-	{ nets_yaml tcp1 eth0; route_yaml tcp2 10.1.0.11@tcp1; quick_yaml; } | config client
-	{ nets_yaml tcp2 eth0; route_yaml tcp1 10.2.0.12@tcp2; quick_yaml; } | config server
-	start client
-	start server
-	eventually "$PATIENCE" routes_up client
-	eventually "$PATIENCE" routes_up server
-	check client 0 10.2.0.1@tcp2
-	equal "$(jq -r '.fabric.rails[] | select(.answers_by) | "\(.peer) \(.answers_by)"' <<<"$output")" \
-		"10.2.0.1@tcp2 10.1.0.12@tcp1"
-	# shellcheck disable=SC2086 # two words
-	run -0 lx client fabric check $ANY_SPEED timeout 15 10.2.0.1@tcp2
-	[[ $output == *"asymmetric: 10.2.0.1@tcp2 from 10.1.0.1@tcp1: pings go by 10.1.0.11@tcp1, answers come by 10.1.0.12@tcp1"* ]]
-}
