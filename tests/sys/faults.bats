@@ -27,6 +27,7 @@ SERVER=10.2.0.1@tcp2
 faults() {
 	cat <<-'END'
 	silent      | r1      | doctor | 3 | 10.2.0.1@tcp2: it answers neither port 988 nor ICMP
+	silent      | r1      | doctor | 3 | ^problem  drops: [0-9]+ messages were dropped in the last second: [a-z_]+; to 10.2.0.1@tcp2$
 	silent      | client  | ping   | 1 | its gateway 10.1.0.11@tcp1 answers in .*: look beyond it
 	silent      | healthy | doctor | 0 | ^healthy
 	carrier     | server  | doctor | 3 | ^problem  10.2.0.1@tcp2: the NI is down: its interface has no carrier
@@ -72,7 +73,9 @@ faults() {
 	loss        | r1      | doctor | 0 | 10.2.0.1@tcp2: [0-9]+ % of the bytes to it were sent again in the last second: loss behind eth1
 	loss        | server  | doctor | 0 | ^healthy
 	loss        | client  | doctor | 0 | ^healthy
-	loss_lanes  | client  | doctor | 0 | 10.1.0.11@tcp1: [0-9]+ % of the bytes to it were sent again in the last second: loss behind eth0
+	loss_lanes  | client  | doctor | 0 | 10.1.0.11@tcp1: [0-9]+ % of the bytes to it were sent again in the last second: loss behind eth0, or behind this gateway
+	black_hole  | r1      | doctor | 3 | ^problem  10.2.0.1@tcp2: packets of 1500 bytes to it get lost, those of 576 arrive
+	black_hole  | client  | ping   | 0 | answered in
 	mtu         | r1      | fabric check 10.2.0.1@tcp2 bandwidth off | 3 | packets of 9000 bytes get lost, those of 1500 arrive
 	slow        | r1      | log    | 0 | nid=10.1.0.50@tcp1 .*(others had to wait for the rest|left a message unfinished)
 	slow        | client  | ping   | 0 | answered in
@@ -142,8 +145,10 @@ using() {
 # loaded [SIZE]: the client writes to the server
 loaded() {
 	tests_on client server
-	ip netns exec "${NS}client" "$LNETX_TOOLS/lnetx" selftest run from $CLIENT to $SERVER write \
-		size "${1:-64k}" concurrency 64 time 60s >/dev/null 2>&1 3>&- &
+	while :; do
+		ip netns exec "${NS}client" "$LNETX_TOOLS/lnetx" selftest run from $CLIENT to $SERVER \
+			write size "${1:-64k}" concurrency 64 time 60s || :
+	done >/dev/null 2>&1 3>&- &
 	background+=($!)
 	eventually "$PATIENCE" testing client
 }
@@ -269,6 +274,12 @@ make_loss() {
 make_loss_lanes() {
 	loaded
 	lossy server eth0 20
+}
+
+# Pings are small.
+make_black_hole() {
+	loaded
+	ingress_program server eth0 drop -DEVERY=1 -DOVER=1000
 }
 
 make_mtu() {
@@ -445,6 +456,10 @@ fault() {
 @test "packet loss behind the fast path" {
 	[ "$LNETX_BPF" = on ] || skip "there is none"
 	fault loss_lanes long
+}
+
+@test "large packets get lost behind the router" {
+	fault black_hole
 }
 
 @test "MTU" {

@@ -32,6 +32,7 @@ static void fini(struct lx_doctor *d)
 	lx_doctor_host_fini(&d->host);
 	json_decref(d->nets);
 	json_decref(d->peers);
+	json_decref(d->routes);
 	json_decref(d->status);
 	json_decref(d->nodes);
 	json_decref(d->silent);
@@ -154,6 +155,36 @@ static bool is_our_fault(const char *reason)
 	return false;
 }
 
+static int64_t drops_of(const json_t *ni)
+{
+	return lx_json_int(json_object_get(ni, "statistics"), "drop_count");
+}
+
+/* Peers whose messages were dropped since d->peers were listed: "; to NID, NID", or nothing. */
+static void name_hops(struct lx_doctor *d, char *buf, size_t size)
+{
+	json_t *now = lx_doctor_list(d, LX_CTL_PEER), *peer, *ni;
+	const char *sep = "; to ";
+	size_t i, j, used = 0;
+
+	*buf = '\0';
+	json_array_foreach (now, i, peer) {
+		const json_t *nis = json_object_get(json_array_get(d->peers, i), lx_ctl_peers.rows);
+
+		json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), j, ni) {
+			const json_t *was = json_array_get(nis, j);
+
+			if (strcmp(lx_json_text(was, "nid"), lx_json_text(ni, "nid")) ||
+			    drops_of(ni) <= drops_of(was) || used >= size)
+				continue;
+			used += snprintf(buf + used, size - used, "%s%s", sep,
+					 lx_json_text(ni, "nid"));
+			sep = ", ";
+		}
+	}
+	json_decref(now);
+}
+
 /* Messages that are lost now; what was lost some time ago needs nobody. */
 static void check_counters(struct lx_doctor *d, const json_t *before, const json_t *after)
 {
@@ -166,6 +197,7 @@ static void check_counters(struct lx_doctor *d, const json_t *before, const json
 				    .about = "drops",
 				    .next = "lnetx -s stats show; lnetx(8) and the log say why" };
 	int64_t unsent = grown(before, after, "local_no_route_count");
+	char hops[LX_DOCTOR_REACH_MAX * (LX_NID_TEXT + 2) + 8];
 	const char *reason;
 
 	if (unsent)
@@ -175,11 +207,15 @@ static void check_counters(struct lx_doctor *d, const json_t *before, const json
 	json_object_foreach (json_object_get(after, "drops"), reason, n) {
 		int64_t more = json_integer_value(n) - lx_json_int(were, reason);
 
+		if (!more)
+			continue;
 		drops.problem = is_our_fault(reason);
-		if (more)
-			lx_findings_put(&d->found, &drops,
-					"%" PRId64 " messages were dropped in the last second: %s",
-					more, reason);
+		*hops = '\0';
+		if (drops.problem)
+			name_hops(d, hops, sizeof(hops));
+		lx_findings_put(&d->found, &drops,
+				"%" PRId64 " messages were dropped in the last second: %s%s", more,
+				reason, hops);
 	}
 }
 
@@ -208,19 +244,23 @@ static void check_jump(struct lx_doctor *d)
  */
 static void watch(struct lx_doctor *d, bool router)
 {
-	json_t *counters = counters_of(d), *counters_then, *status, *status_then;
+	json_t *counters = counters_of(d), *counters_then, *status, *status_then, *bpf, *bpf_then;
 	json_t *conns = lx_doctor_list(d, LX_CTL_CONN), *conns_then;
 	int64_t ms;
 
 	if (router || has_lost(counters) || lx_doctor_has_resent(conns)) {
 		status = lx_doctor_row(d, LX_CTL_DAEMON);
+		bpf = lx_doctor_row(d, LX_CTL_BPF);
 		ms = lx_clock_ms();
 		usleep(WATCH_MS * 1000);
 		status_then = lx_doctor_row(d, LX_CTL_DAEMON);
 		ms = lx_clock_ms() - ms;
 		counters_then = counters_of(d);
 		conns_then = lx_doctor_list(d, LX_CTL_CONN);
+		bpf_then = lx_doctor_row(d, LX_CTL_BPF);
+		lx_doctor_mtu(d, conns_then);
 		lx_doctor_loss(d, conns, conns_then);
+		lx_doctor_fastpath_dropped(d, bpf, bpf_then);
 		if (router)
 			check_cpu(d, status, status_then, ms);
 		if (counters && counters_then)
@@ -229,6 +269,8 @@ static void watch(struct lx_doctor *d, bool router)
 		json_decref(status_then);
 		json_decref(counters_then);
 		json_decref(conns_then);
+		json_decref(bpf);
+		json_decref(bpf_then);
 	}
 	json_decref(counters);
 	json_decref(conns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The parts of "lnetx doctor": doctor.c asks lnetxd about this node, doctor_peers.c about others,
- * doctor_loss.c about connections, doctor_fastpath.c about its programs; doctor_host.c looks at
- * Linux.
+ * doctor_loss.c and doctor_mtu.c about packets that get lost, doctor_fastpath.c about its programs;
+ * doctor_host.c looks at Linux.
  */
 #ifndef LX_TOOLS_DOCTOR_H
 #define LX_TOOLS_DOCTOR_H
@@ -35,7 +35,7 @@ struct lx_doctor {
 	struct lx_session *session;
 	struct lx_doctor_host host;
 	struct lx_findings found;
-	json_t *nets, *peers, *status; /* as lnetxd shows them; the last two may be NULL */
+	json_t *nets, *peers, *routes, *status; /* as lnetxd shows them; all but nets may be NULL */
 	json_t *nodes; /* by NID and by address: the primary NID */
 	json_t *silent; /* nets on which nobody answers: an object, by name */
 	struct lx_nid lost[LX_DOCTOR_REACH_MAX]; /* nodes that LNet does not reach */
@@ -71,9 +71,13 @@ void lx_doctor_peers(struct lx_doctor *d);
 bool lx_doctor_has_resent(const json_t *conns);
 /* Looks for packets that got lost between two such lists; NULL: none. */
 void lx_doctor_loss(struct lx_doctor *d, const json_t *before, const json_t *after);
+/* Looks for neighbours that large packets do not reach, among those with something under way. */
+void lx_doctor_mtu(struct lx_doctor *d, const json_t *conns);
 
 /* Looks for problems of a router's programs. */
 void lx_doctor_fastpath(struct lx_doctor *d);
+/* Looks for packets that interfaces dropped between two looks at LX_CTL_BPF; NULL: none. */
+void lx_doctor_fastpath_dropped(struct lx_doctor *d, const json_t *before, const json_t *after);
 
 /* Reads what Linux has, of the NIs in d->nets. Returns 0 or -errno; lx_doctor_host_fini() frees. */
 int lx_doctor_host_load(struct lx_doctor *d);

@@ -8,21 +8,30 @@
 #include "../cli/lnetx.h"
 #include "doctor.h"
 
-static void check_dropped(struct lx_doctor *d, const json_t *hook)
+/* @was: the same hook a second ago, or another one. */
+static void check_dropped(struct lx_doctor *d, const json_t *was, const json_t *hook)
 {
-	json_int_t n = lx_json_int(hook, "tx_dropped");
+	json_int_t n = lx_json_int(hook, "tx_dropped") - lx_json_int(was, "tx_dropped");
 	const char *ifname = lx_json_text(hook, "interface");
 	char next[100];
 
-	if (!n || !lx_bpf_is_interface(hook))
+	if (n <= 0 || !lx_bpf_is_interface(hook) || strcmp(ifname, lx_json_text(was, "interface")))
 		return;
 	snprintf(next, sizeof(next),
 		 "ip -s -s link show %s; if it goes on: lnetx bpf off, and report it", ifname);
 	lx_findings_add(&d->found, false, ifname, next,
 			"it dropped %" JSON_INTEGER_FORMAT
-			" packets on the way out since the fast path is attached;"
-			" TCP sends them again, later",
+			" packets on the way out in the last second; TCP sends them again, later",
 			n);
+}
+
+void lx_doctor_fastpath_dropped(struct lx_doctor *d, const json_t *before, const json_t *after)
+{
+	const json_t *hooks = json_object_get(before, "hooks"), *hook;
+	size_t i;
+
+	json_array_foreach (json_object_get(after, "hooks"), i, hook)
+		check_dropped(d, json_array_get(hooks, i), hook);
 }
 
 /* Those that are missing have a reason; these have been put back. */
@@ -186,7 +195,6 @@ void lx_doctor_fastpath(struct lx_doctor *d)
 					"no program of %s here: %s", lx_json_text(row, "set"),
 					lx_json_text(row, "reason"));
 		check_removed(d, row);
-		check_dropped(d, row);
 	}
 	check_tables(d, info);
 	streams = lx_doctor_list(d, LX_CTL_STREAM);

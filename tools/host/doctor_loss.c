@@ -88,6 +88,19 @@ static const char *interface_of(const struct lx_doctor *d, const char *nid)
 	return "";
 }
 
+/* What it forwards in the kernel we send again, also where that gets lost behind it. */
+static bool is_gateway(const struct lx_doctor *d, const char *nid)
+{
+	const json_t *route;
+	size_t i;
+
+	json_array_foreach (d->routes, i, route) {
+		if (!strcmp(lx_json_text(route, "gateway"), nid))
+			return true;
+	}
+	return false;
+}
+
 /* Returns whether there is loss that need not be named any more. */
 static bool check_one(struct lx_doctor *d, const json_t *sum, bool full)
 {
@@ -109,8 +122,10 @@ static bool check_one(struct lx_doctor *d, const json_t *sum, bool full)
 	one.effect = "what is sent to it gets lost";
 	lx_findings_put(&d->found, &one,
 			"%" PRId64 " %% of the bytes to it were sent again in the last second: "
-			"loss behind %s",
-			100 * resent / sent, *ifname ? ifname : lx_json_text(sum, "nid"));
+			"loss behind %s%s",
+			100 * resent / sent, *ifname ? ifname : lx_json_text(sum, "nid"),
+			is_gateway(d, one.about) ? ", or behind this gateway: lnetx doctor there"
+						 : "");
 	return false;
 }
 

@@ -408,15 +408,13 @@ static void check_refused(struct lx_doctor *d)
 
 void lx_doctor_peers(struct lx_doctor *d)
 {
-	json_t *routes = lx_doctor_list(d, LX_CTL_ROUTE);
-
+	d->routes = lx_doctor_list(d, LX_CTL_ROUTE);
 	check_silent_nets(d);
-	check_routes(d, routes);
+	check_routes(d, d->routes);
 	check_peers(d);
-	check_recovery(d, routes);
+	check_recovery(d, d->routes);
 	check_peers_max(d);
 	check_guarded(d);
 	check_refused(d);
 	check_lost(d);
-	json_decref(routes);
 }

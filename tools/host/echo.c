@@ -140,6 +140,8 @@ int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned in
 	*ret_mtu = mtu;
 	if (passes(e, mtu))
 		*ret_passed = mtu;
+	else if (!passes(e, SMALL))
+		return 0;
 	for (size_t i = 0; !*ret_passed && i < sizeof(usual) / sizeof(usual[0]); i++) {
 		if (usual[i] < mtu && passes(e, usual[i]))
 			*ret_passed = usual[i];
