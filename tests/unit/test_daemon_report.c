@@ -13,6 +13,7 @@
 
 static struct lx_ni_info nis[2];
 static struct lx_route_info routes[2];
+static unsigned int lists; /* of routes that were asked for */
 static char line[512];
 
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n)
@@ -28,6 +29,7 @@ int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t 
 	*ret_list = malloc(sizeof(routes));
 	memcpy(*ret_list, routes, sizeof(routes));
 	*ret_n = N_OF(routes);
+	lists++;
 	return 0;
 }
 
@@ -48,13 +50,19 @@ static struct lx_nid nid_of(const char *text)
 	return nid;
 }
 
+/* Twice at a time, of which all routes are listed once: thousands go down with their gateway. */
 static void down(enum lx_change_type type, const char *nid_text, const char *net)
 {
 	struct lx_daemon d = { .node = (struct lx_node *)&d };
 	struct lx_change change = { .type = type, .nid = nid_of(nid_text) };
+	struct lx_report_batch batch = { 0 };
 
 	assert_int_equal(lx_net_parse(net, &change.net), 0);
-	lx_report_change(&d, &change);
+	lists = 0;
+	lx_report_change(&d, &change, &batch);
+	lx_report_change(&d, &change, &batch);
+	assert_int_equal(lists, type == LX_CHANGE_ROUTE_DOWN);
+	free(batch.routes);
 }
 
 /* Messages do not go by what is reported as down. */

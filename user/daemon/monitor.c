@@ -68,17 +68,19 @@ static void on_async(uv_async_t *async)
 {
 	struct lx_monitor *m = lx_container_of(async, struct lx_monitor, async);
 	const struct lx_ctl_event *event;
+	struct lx_report_batch batch = { 0 };
 	struct lx_ring *r, *next;
 	unsigned int n;
 
 	event = empty_inbox(m, &n);
 	for (unsigned int i = 0; i < n; i++) {
-		lx_report_change(m->daemon, &event[i].change);
+		lx_report_change(m->daemon, &event[i].change, &batch);
 		lx_list_for_each(r, &m->rings, link)
 			lx_ring_put(r, &event[i]);
 	}
 	lx_list_for_each_safe (r, next, &m->rings, link)
 		lx_client_kick(r->client);
+	free(batch.routes);
 	m->follow(m->daemon, event, n);
 }
 

@@ -43,17 +43,18 @@ static int level_of(enum lx_change_type type)
 
 /* ---- what comes next ----------------------------------------------------------------- */
 
-static void after_route_down(struct lx_node *node, const struct lx_change *change, char *next)
+static void after_route_down(struct lx_node *node, const struct lx_change *change,
+			     struct lx_report_batch *batch, char *next)
 {
 	const char *net = lx_net_str(change->net);
-	struct lx_route_info *list LX_AUTO_FREE = NULL;
-	const struct lx_route_info *other = NULL;
-	size_t n = 0, up = 0;
+	const struct lx_route_info *other = NULL, *list;
+	size_t up = 0;
 	bool back = false;
 
-	if (lx_route_list(node, &list, &n))
+	if (!batch->routes && lx_route_list(node, &batch->routes, &batch->n_routes))
 		return;
-	for (size_t i = 0; i < n; i++) {
+	list = batch->routes;
+	for (size_t i = 0; i < batch->n_routes; i++) {
 		if (list[i].net != change->net || !list[i].up)
 			continue;
 		back |= lx_nid_eq(&list[i].gateway, &change->nid);
@@ -94,18 +95,20 @@ static void after_ni_down(struct lx_node *node, const struct lx_change *change, 
 		snprintf(next, NEXT_TEXT, "peers are told, no other NI on %s is up", net);
 }
 
-static void find_next(struct lx_node *node, const struct lx_change *change, char *next)
+static void find_next(struct lx_node *node, const struct lx_change *change,
+		      struct lx_report_batch *batch, char *next)
 {
 	next[0] = '\0';
 	if (node && change->type == LX_CHANGE_ROUTE_DOWN)
-		after_route_down(node, change, next);
+		after_route_down(node, change, batch, next);
 	if (node && change->type == LX_CHANGE_NI_DOWN)
 		after_ni_down(node, change, next);
 }
 
 /* ---- lines ----------------------------------------------------------------------------- */
 
-void lx_report_change(struct lx_daemon *d, const struct lx_change *change)
+void lx_report_change(struct lx_daemon *d, const struct lx_change *change,
+		      struct lx_report_batch *batch)
 {
 	bool has_net = change->net != LX_NET_U32_ANY;
 	bool has_nid = !lx_nid_eq(&change->nid, &lx_nid_any);
@@ -115,7 +118,7 @@ void lx_report_change(struct lx_daemon *d, const struct lx_change *change)
 		lx_log_state(LOG_INFO, "routing=\"%s\"", change->text);
 		return;
 	}
-	find_next(d->node, change, next);
+	find_next(d->node, change, batch, next);
 	lx_log_state(level_of(change->type), "event=\"%s\"%s%s%s%s%s%s%s%s%s%s",
 		     name_of(change->type), has_net ? " net=" : "",
 		     has_net ? lx_net_str(change->net) : "", has_nid ? " nid=" : "",
@@ -137,11 +140,12 @@ static const char *routing_now(struct lx_node *node)
 static void report_down(struct lx_daemon *d, const struct lx_ni_info *ni)
 {
 	struct lx_change change = { .type = LX_CHANGE_NI_DOWN, .net = ni->net, .nid = ni->nid };
+	struct lx_report_batch batch = { 0 };
 
 	if (!ni->down.reason[0])
 		return;
 	snprintf(change.text, sizeof(change.text), "interface=%s: %s", ni->ifname, ni->down.reason);
-	lx_report_change(d, &change);
+	lx_report_change(d, &change, &batch);
 }
 
 void lx_report_start(struct lx_daemon *d)
