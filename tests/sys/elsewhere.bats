@@ -252,6 +252,8 @@ lanes_leave_by() {
 	}'
 	eventually "$PATIENCE" lanes_leave_by eth2
 	end_puts
+	# Not until its own stream's socket sends something.
+	jq -e '.max_us < 4e6' "$DIR/client.json"
 }
 
 # paths WEIGHT WEIGHT: of the direct wire and of the gateway, for what the router and the server send

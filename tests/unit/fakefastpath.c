@@ -114,6 +114,15 @@ bool lx_fastpath_leads_to(const struct lx_fastpath *f, const struct lx_flow_key 
 	return !f->no_route;
 }
 
+bool lx_fastpath_moves(const struct lx_fastpath *f, const struct lx_flow_key *key,
+		       uint32_t *ifindex)
+{
+	if (f->moved == *ifindex || !f->moved)
+		return false;
+	*ifindex = f->moved;
+	return true;
+}
+
 int lx_fastpath_filter(struct lx_fastpath *f, int fd, bool on)
 {
 	f->n_filtered += on ? 1 : -1;

@@ -36,6 +36,7 @@ struct lx_fastpath {
 	bool unfit; /* no connection is suitable for the programs */
 	bool unseen; /* the programs do not see packets */
 	bool no_route; /* what they send does not arrive */
+	uint32_t moved; /* by which interface packets of all connections come now; 0: as before */
 	unsigned int n_filtered; /* sockets that take only what the programs have passed */
 	bool is_short;      /* the tables need to grow */
 	bool may_grow;      /* until then, growing goes on */

@@ -652,6 +652,24 @@ static void test_elsewhere(void **state)
 	assert_int_equal(fastpath->n_filtered, 2);
 }
 
+static bool stream_has_moved(void)
+{
+	return fastpath->stream[0].ifindex == fastpath->moved && fastpath->pokes[0];
+}
+
+/* The sender's packets come another way, to which the route leads: so do our ACKs. */
+static void test_moves(void **state)
+{
+	assert_true(eventually(fp_is_there, 20000));
+	stream();
+	lx_env_lock(env);
+	fastpath->pokes[0] = 0;
+	fastpath->moved = 77;
+	fastpath->stream[0].packets++;
+	lx_env_unlock(env);
+	assert_true(eventually(stream_has_moved, 20000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -673,6 +691,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unfit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_moves, setup, teardown),
 	};
 
 	return SOCKFP_RUN(tests);

@@ -605,6 +605,20 @@ bool lx_fastpath_leads_to(const struct lx_fastpath *f, const struct lx_flow_key 
 	return lx_netif_leads_to(ifindex, &local, &remote, LX_MARK | LX_MARK_DONE);
 }
 
+bool lx_fastpath_moves(const struct lx_fastpath *f, const struct lx_flow_key *key,
+		       uint32_t *ifindex)
+{
+	struct lx_flow flow;
+
+	if (bpf_map__lookup_elem(f->skeleton->maps.flows, key, sizeof(*key), &flow, sizeof(flow),
+				 0) ||
+	    flow.in == *ifindex || !lx_fastpath_is_attached(f, flow.in) ||
+	    !lx_fastpath_leads_to(f, key, flow.in))
+		return false;
+	*ifindex = flow.in;
+	return true;
+}
+
 int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
 			 const struct lx_dest *dest)
 {

@@ -151,6 +151,13 @@ bool lx_fastpath_leads_to(const struct lx_fastpath *fastpath, const struct lx_fl
 			  unsigned int ifindex);
 
 /*
+ * Whether a connection's packets come by another interface than @ifindex, to which its route leads,
+ * too, and where programs are: sets @ifindex to it.
+ */
+bool lx_fastpath_moves(const struct lx_fastpath *fastpath, const struct lx_flow_key *key,
+		       uint32_t *ifindex);
+
+/*
  * A socket takes only what the programs have passed to it, from now on; or everything again. Before
  * that, its connection must have had a flow for a moment. -errno
  */

@@ -66,7 +66,7 @@ struct lx_fp_conn {
 	uint64_t unseen_ns; /* since when the programs should have seen its packets; 0: they have */
 	bool lane_due;    /* becomes a lane once everything sent on it is acknowledged */
 	bool narrow;      /* its window was small at the hand-over */
-	uint64_t mss_ns;  /* when to read the MSS again */
+	uint64_t mss_ns; /* when to read the MSS, or a stream's interface, again */
 	uint64_t left_ns; /* since when the first run is of a stream that has ended ... */
 	uint64_t left_una; /* ... with una here */
 	uint64_t back_ns; /* since when socklnd has it back */

@@ -300,16 +300,34 @@ static void take_over(struct lx_fp *fp, unsigned int index, uint64_t now)
 		lx_debug("stream=%u reason=\"its socket is gone\"", index);
 }
 
+/*
+ * The programs' ACKs follow what the socket sends, and that may be nothing for long. So they follow
+ * the route, too, where packets come another way: the sender repeats what it got no ACK for.
+ */
+static void follow(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_fp_conn *conn = fp->stream[index].conn;
+
+	if (now < conn->mss_ns)
+		return;
+	conn->mss_ns = now + LX_MSS_NS;
+	if (lx_fastpath_moves(fp->fastpath, &s->key, &s->ifindex))
+		lx_fastpath_poke_ack(fp->fastpath, index);
+}
+
 static void tick_open(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 
 	if (fp->stream[index].conn->no_stream)
 		return;
-	if (s->state == LX_STREAM_ON)
-		lx_fp_stream_tick(fp, index, now);
-	else
+	if (s->state != LX_STREAM_ON) {
 		take_over(fp, index, now);
+		return;
+	}
+	lx_fp_stream_tick(fp, index, now);
+	follow(fp, index, now);
 }
 
 static void tick(struct lx_fp *fp, unsigned int index, uint64_t now)
