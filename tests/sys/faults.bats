@@ -75,7 +75,7 @@ faults() {
 	loss        | client  | doctor | 0 | ^healthy
 	loss_lanes  | client  | doctor | 0 | 10.1.0.11@tcp1: [0-9]+ % of the bytes to it were sent again in the last second: loss behind eth0, or behind this gateway
 	black_hole  | r1      | doctor | 3 | ^problem  10.2.0.1@tcp2: packets of 1500 bytes to it get lost, those of 576 arrive
-	black_hole  | client  | ping   | 0 | answered in
+	black_hole  | client  | fabric check 10.2.0.1@tcp2 bandwidth off | 0 | MTU: not known behind gateways, on 1 rail
 	mtu         | r1      | fabric check 10.2.0.1@tcp2 bandwidth off | 3 | packets of 9000 bytes get lost, those of 1500 arrive
 	slow        | r1      | log    | 0 | nid=10.1.0.50@tcp1 .*(others had to wait for the rest|left a message unfinished)
 	slow        | client  | ping   | 0 | answered in

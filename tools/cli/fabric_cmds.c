@@ -242,17 +242,23 @@ static void print_tree(const struct result *r)
 
 static void print_mtu(const struct lx_fabric *f)
 {
-	size_t probed = 0, silent = 0;
+	size_t probed = 0, silent = 0, routed = 0;
 
 	for (size_t i = 0; i < f->n_rails; i++) {
 		probed += f->rail[i].passed > 0;
 		silent += f->rail[i].mtu && !f->rail[i].passed;
+		routed += f->rail[i].answered && f->rail[i].n_gateways;
 	}
 	if (probed)
 		printf("MTU: probed on %zu rail%s\n", probed, probed > 1 ? "s" : "");
 	if (silent)
 		printf("MTU: not known on %zu rail%s: no answer to ICMP echo requests\n", silent,
 		       silent > 1 ? "s" : "");
+	/* Of LNet's messages only those of a selftest are large. */
+	if (routed)
+		printf("MTU: not known behind gateways, on %zu rail%s; next, on a gateway: lnetx "
+		       "fabric check\n",
+		       routed, routed > 1 ? "s" : "");
 }
 
 /* "NID, NID and N more" */
