@@ -311,23 +311,25 @@ struct lx_ctl_shown {
 	const struct lx_schema *row;
 };
 
-extern const struct lx_ctl_shown lx_ctl_nets, lx_ctl_peers, lx_ctl_routes, lx_ctl_udsps,
-	lx_ctl_recovery, lx_ctl_conns, lx_ctl_pings, lx_ctl_routing_info, lx_ctl_stats,
-	lx_ctl_tunables, lx_ctl_events, lx_ctl_statuses, lx_ctl_faults, lx_ctl_selftests,
-	lx_ctl_answers, lx_ctl_columns, lx_ctl_mistakes;
+extern const struct lx_ctl_shown lx_object_nets, lx_object_peers, lx_object_routes, lx_object_udsps,
+	lx_object_recovery, lx_object_conns, lx_object_pings, lx_object_routing_info,
+	lx_object_stats, lx_object_tunables, lx_object_events, lx_object_statuses, lx_object_faults,
+	lx_object_selftests, lx_object_answers, lx_object_columns, lx_object_mistakes;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */
-extern const struct lx_ctl_shown lx_ctl_bpf, lx_ctl_bpf_features, lx_ctl_bpf_sets, lx_ctl_bpf_hooks,
-	lx_ctl_bpf_tables, lx_ctl_bpf_objects, lx_ctl_streams, lx_ctl_lanes, lx_ctl_traces,
-	lx_ctl_guards, lx_ctl_bans, lx_ctl_prefixes, lx_ctl_refusals;
+extern const struct lx_ctl_shown lx_object_bpf, lx_object_bpf_features, lx_object_bpf_sets,
+	lx_object_bpf_hooks, lx_object_bpf_tables, lx_object_bpf_objects, lx_object_streams,
+	lx_object_lanes, lx_object_traces, lx_object_guards, lx_object_bans, lx_object_prefixes,
+	lx_object_refusals;
 
 /* Requests, named after the struct that they describe. */
-extern const struct lx_schema lx_ctl_show_schema, lx_ctl_net_schema, lx_ctl_set_schema,
-	lx_ctl_route_schema, lx_ctl_peer_schema, lx_ctl_udsp_schema, lx_ctl_udsp_del_schema,
-	lx_ctl_ping_schema, lx_ctl_fault_schema, lx_ctl_selftest_schema, lx_ctl_routing_schema,
-	lx_ctl_buffers_schema, lx_ctl_disconnect_schema, lx_ctl_value_schema, lx_ctl_guard_schema,
-	lx_ctl_ban_schema, lx_ctl_prefix_schema, lx_ctl_filter_schema, lx_ctl_ask_schema,
-	lx_ctl_nothing_schema, lx_ctl_ni_tunables;
+extern const struct lx_schema lx_object_show_schema, lx_object_net_schema, lx_object_set_schema,
+	lx_object_route_schema, lx_object_peer_schema, lx_object_udsp_schema,
+	lx_object_udsp_del_schema, lx_object_ping_schema, lx_object_fault_schema,
+	lx_object_selftest_schema, lx_object_routing_schema, lx_object_buffers_schema,
+	lx_object_disconnect_schema, lx_object_value_schema, lx_object_guard_schema,
+	lx_object_ban_schema, lx_object_prefix_schema, lx_object_filter_schema,
+	lx_object_ask_schema, lx_request_nothing, lx_object_ni_tunables;
 
 /* ---- where the socket is ----------------------------------------------------------- */
 

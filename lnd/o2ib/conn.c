@@ -304,7 +304,7 @@ void lx_o2ib_conn_queue(struct lx_o2ib_conn *conn, struct lx_o2ib_tx *tx)
 	lx_o2ib_conn_push(conn);
 }
 
-void lx_o2ib_sent(struct lx_o2ib_conn *conn, unsigned int i, bool ok)
+void lx_o2ib_conn_sent(struct lx_o2ib_conn *conn, unsigned int i, bool ok)
 {
 	struct lx_o2ib_slot *slot = &conn->slot[i];
 	struct lx_o2ib_tx *tx = slot->tx;

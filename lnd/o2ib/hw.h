@@ -4,7 +4,7 @@
  *
  * The rest of the transport is protocol. It runs on libibverbs and librdmacm (verbs.c), and in
  * virtual time on a fake (tests/unit/simib.c). The node lock is held in both directions.
- * Asynchronous results come through lx_o2ib_cm_*(), lx_o2ib_sent() and lx_o2ib_received(),
+ * Asynchronous results come through lx_o2ib_cm_*(), lx_o2ib_conn_sent() and lx_o2ib_rx_received(),
  * never from within the call.
  */
 #ifndef LX_O2IB_HW_H
@@ -76,7 +76,7 @@ struct lx_o2ib_hw {
 	int (*post_recv)(struct lx_o2ib_conn *conn, unsigned int rx);
 	/**
 	 * post_send - RDMA writes and then the message in a send slot
-	 * lx_o2ib_sent() is called when all are done, or when one fails.
+	 * lx_o2ib_conn_sent() is called when all are done, or when one fails.
 	 */
 	int (*post_send)(struct lx_o2ib_conn *conn, unsigned int slot, size_t nob,
 			 const struct lx_o2ib_write *writes, unsigned int n_writes);
@@ -101,21 +101,21 @@ void lx_o2ib_net_closed(struct lx_o2ib_net *net);
 void lx_o2ib_net_lost(struct lx_o2ib_net *net, int error);
 
 /**
- * lx_o2ib_cm_request - a connection request has arrived
+ * lx_o2ib_peer_request - a connection request has arrived
  * @nets: those of the port it arrived on, by port_link
  * @request: for accept() or reject(); one of them is called before this returns
  */
-void lx_o2ib_cm_request(struct lx_list *nets, void *request, const void *pdata, size_t len,
-			uint16_t source_port);
+void lx_o2ib_peer_request(struct lx_list *nets, void *request, const void *pdata, size_t len,
+			  uint16_t source_port);
 /* @pdata: of the answer; NULL on the passive side. */
-void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t len);
-void lx_o2ib_cm_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
-			 const void *pdata, size_t len);
+void lx_o2ib_peer_established(struct lx_o2ib_conn *conn, const void *pdata, size_t len);
+void lx_o2ib_peer_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why, const void *pdata,
+			   size_t len);
 /* An attempt failed, or a connection ended; 0: the peer ended it. */
-void lx_o2ib_cm_failed(struct lx_o2ib_conn *conn, int error);
+void lx_o2ib_peer_failed(struct lx_o2ib_conn *conn, int error);
 
-void lx_o2ib_sent(struct lx_o2ib_conn *conn, unsigned int slot, bool ok);
-void lx_o2ib_received(struct lx_o2ib_conn *conn, unsigned int rx, size_t len, bool ok);
+void lx_o2ib_conn_sent(struct lx_o2ib_conn *conn, unsigned int slot, bool ok);
+void lx_o2ib_rx_received(struct lx_o2ib_conn *conn, unsigned int rx, size_t len, bool ok);
 
 /* About once a second. */
 void lx_o2ib_tick(struct lx_o2ib_net *net);

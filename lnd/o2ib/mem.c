@@ -190,8 +190,8 @@ static struct lx_o2ib_reg *obtain_kept(struct lx_o2ib_net *net, struct lx_region
 
 /* ---- what messages ask for --------------------------------------------------------- */
 
-int lx_o2ib_reg_get(struct lx_o2ib_net *net, struct lx_region *region, const struct iovec *bytes,
-		    bool remote, struct lx_o2ib_reg **ret_reg)
+int lx_o2ib_mem_reg_get(struct lx_o2ib_net *net, struct lx_region *region,
+			const struct iovec *bytes, bool remote, struct lx_o2ib_reg **ret_reg)
 {
 	struct lx_o2ib_reg *reg = region ? obtain_kept(net, region, bytes, remote) : NULL;
 	int r = 0;
@@ -210,7 +210,7 @@ int lx_o2ib_reg_get(struct lx_o2ib_net *net, struct lx_region *region, const str
 	return 0;
 }
 
-void lx_o2ib_reg_put(struct lx_o2ib_reg *reg)
+void lx_o2ib_mem_reg_put(struct lx_o2ib_reg *reg)
 {
 	if (--reg->users)
 		return;
@@ -220,12 +220,12 @@ void lx_o2ib_reg_put(struct lx_o2ib_reg *reg)
 		reg_free(reg);
 }
 
-const struct lx_o2ib_mr *lx_o2ib_reg_mr(const struct lx_o2ib_reg *reg)
+const struct lx_o2ib_mr *lx_o2ib_mem_reg_mr(const struct lx_o2ib_reg *reg)
 {
 	return &reg->mr;
 }
 
-int lx_o2ib_bounce_get(struct lx_o2ib_net *net, struct lx_rbuf **ret_rbuf)
+int lx_o2ib_mem_bounce_get(struct lx_o2ib_net *net, struct lx_rbuf **ret_rbuf)
 {
 	struct lx_o2ib_mem *mem = &net->mem;
 	struct lx_rbuf *rbuf;
@@ -247,7 +247,7 @@ int lx_o2ib_bounce_get(struct lx_o2ib_net *net, struct lx_rbuf **ret_rbuf)
 	return r;
 }
 
-void lx_o2ib_bounce_put(struct lx_o2ib_net *net, struct lx_rbuf *rbuf)
+void lx_o2ib_mem_bounce_put(struct lx_o2ib_net *net, struct lx_rbuf *rbuf)
 {
 	struct lx_o2ib_mem *mem = &net->mem;
 

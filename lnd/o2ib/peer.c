@@ -135,7 +135,7 @@ static size_t encode_params(struct lx_o2ib_conn *conn, uint8_t type, void *buf)
 		.params = { conn->depth, conn->max_frags, LX_O2IB_MSG_MAX },
 	};
 
-	lx_o2ib_encode(&m, buf, lx_o2ib_tun.cksum);
+	lx_o2ib_proto_encode(&m, buf, lx_o2ib_tun.cksum);
 	return m.nob;
 }
 
@@ -364,7 +364,7 @@ static int check_connack(const struct lx_o2ib_conn *conn, const struct lx_o2ib_m
 	return 0;
 }
 
-void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t len)
+void lx_o2ib_peer_established(struct lx_o2ib_conn *conn, const void *pdata, size_t len)
 {
 	struct lx_o2ib_msg m;
 	int r;
@@ -377,7 +377,7 @@ void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t
 		conn_up(conn);
 		return;
 	}
-	r = lx_o2ib_decode(pdata, len, &m);
+	r = lx_o2ib_proto_decode(pdata, len, &m);
 	if (!r)
 		r = check_connack(conn, &m);
 	if (r) {
@@ -448,8 +448,8 @@ static bool try_again(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
 	return true;
 }
 
-void lx_o2ib_cm_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
-			 const void *pdata, size_t len)
+void lx_o2ib_peer_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why, const void *pdata,
+			   size_t len)
 {
 	struct lx_o2ib_peer *peer = conn->peer;
 	struct lx_o2ib_net *net = conn->net;
@@ -459,20 +459,20 @@ void lx_o2ib_cm_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
 
 	if (conn->closing || conn->state != LX_O2IB_DIALLING)
 		return;
-	if (why == LX_O2IB_CM_CONSUMER && lx_o2ib_rej_decode(pdata, len, &rej))
+	if (why == LX_O2IB_CM_CONSUMER && lx_o2ib_proto_rej_decode(pdata, len, &rej))
 		why = LX_O2IB_CM_OTHER;
 	again = try_again(conn, why, &rej);
 	if (!again && why == LX_O2IB_CM_CONSUMER && rej.why != LX_O2IB_REJ_RACE && may_warn(peer))
 		lx_warn("ni=%s peer=%s reason=\"connection rejected: %s\" "
 			"next=\"compare the nets and tunables of both\"",
 			lx_nid_str(&net->ni->nid), lx_nid_str(&peer->nid),
-			lx_o2ib_rej_text(rej.why));
+			lx_o2ib_proto_rej_text(rej.why));
 	lx_o2ib_conn_close(conn, error, connect_hstatus(error));
 	if (again && peer->retry_at_ns && peer->tries <= TRIES_AT_ONCE)
 		dial(peer);
 }
 
-void lx_o2ib_cm_failed(struct lx_o2ib_conn *conn, int error)
+void lx_o2ib_peer_failed(struct lx_o2ib_conn *conn, int error)
 {
 	if (conn->closing)
 		return;
@@ -620,15 +620,15 @@ static int take_request(struct request *req, struct lx_list *nets)
 	return why ? why : accept_request(req, peer);
 }
 
-void lx_o2ib_cm_request(struct lx_list *nets, void *handle, const void *pdata, size_t len,
-			uint16_t source_port)
+void lx_o2ib_peer_request(struct lx_list *nets, void *handle, const void *pdata, size_t len,
+			  uint16_t source_port)
 {
 	struct request req = { .handle = handle, .rej.version = LX_O2IB_V2 };
 	uint8_t buf[sizeof(struct lx_o2ib_rej_wire)];
 	int why = LX_O2IB_REJ_FATAL, r;
 
 	req.rej.params.max_msg_size = LX_O2IB_MSG_MAX;
-	r = lx_o2ib_decode(pdata, len, &req.m);
+	r = lx_o2ib_proto_decode(pdata, len, &req.m);
 	if (!r)
 		req.rej.version = req.m.version;
 	if (!r && (!lx_o2ib_tun.require_privileged_port || source_port < 1024))
@@ -636,5 +636,5 @@ void lx_o2ib_cm_request(struct lx_list *nets, void *handle, const void *pdata, s
 	if (!why)
 		return;
 	req.rej.why = why;
-	lx_o2ib_hw->reject(req.net, handle, buf, lx_o2ib_rej_encode(&req.rej, buf));
+	lx_o2ib_hw->reject(req.net, handle, buf, lx_o2ib_proto_rej_encode(&req.rej, buf));
 }

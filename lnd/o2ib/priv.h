@@ -52,16 +52,16 @@ void lx_o2ib_mem_fini(struct lx_o2ib_mem *mem);
 /* Frees everything that is kept and not in use. */
 void lx_o2ib_mem_drop(struct lx_o2ib_mem *mem);
 /*
- * Registers @bytes until lx_o2ib_reg_put(), or finds a registration of them. @region: that
+ * Registers @bytes until lx_o2ib_mem_reg_put(), or finds a registration of them. @region: that
  * contains them, or NULL; @remote: the peer writes to it. 0 or an errno.
  */
-int lx_o2ib_reg_get(struct lx_o2ib_net *net, struct lx_region *region, const struct iovec *bytes,
-		    bool remote, struct lx_o2ib_reg **ret_reg);
-void lx_o2ib_reg_put(struct lx_o2ib_reg *reg);
-const struct lx_o2ib_mr *lx_o2ib_reg_mr(const struct lx_o2ib_reg *reg);
+int lx_o2ib_mem_reg_get(struct lx_o2ib_net *net, struct lx_region *region,
+			const struct iovec *bytes, bool remote, struct lx_o2ib_reg **ret_reg);
+void lx_o2ib_mem_reg_put(struct lx_o2ib_reg *reg);
+const struct lx_o2ib_mr *lx_o2ib_mem_reg_mr(const struct lx_o2ib_reg *reg);
 /* A bounce buffer for a payload. -ENOMEM. */
-int lx_o2ib_bounce_get(struct lx_o2ib_net *net, struct lx_rbuf **ret_rbuf);
-void lx_o2ib_bounce_put(struct lx_o2ib_net *net, struct lx_rbuf *rbuf);
+int lx_o2ib_mem_bounce_get(struct lx_o2ib_net *net, struct lx_rbuf **ret_rbuf);
+void lx_o2ib_mem_bounce_put(struct lx_o2ib_net *net, struct lx_rbuf *rbuf);
 
 /* ---- net (o2ib.c) ------------------------------------------------------------- */
 

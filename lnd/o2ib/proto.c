@@ -28,7 +28,7 @@ static const char *const type_names[16] = {
 	"PUT_ACK",  "PUT_DONE",	 "GET_REQ", "GET_DONE",
 };
 
-const char *lx_o2ib_type_name(unsigned int type)
+const char *lx_o2ib_proto_type_name(unsigned int type)
 {
 	if (type == LX_O2IB_CONNREQ)
 		return "CONNREQ";
@@ -39,7 +39,7 @@ const char *lx_o2ib_type_name(unsigned int type)
 	return "?";
 }
 
-uint32_t lx_o2ib_nob(unsigned int type, unsigned int n)
+uint32_t lx_o2ib_proto_nob(unsigned int type, unsigned int n)
 {
 	switch (type) {
 	case LX_O2IB_CONNREQ:
@@ -64,7 +64,7 @@ uint32_t lx_o2ib_nob(unsigned int type, unsigned int n)
 	}
 }
 
-uint32_t lx_o2ib_cksum(const void *buf, size_t len, bool signed_bytes)
+uint32_t lx_o2ib_proto_cksum(const void *buf, size_t len, bool signed_bytes)
 {
 	const uint8_t *p = buf;
 	uint32_t sum = 0;
@@ -80,8 +80,8 @@ uint32_t lx_o2ib_cksum(const void *buf, size_t len, bool signed_bytes)
 
 /* ---- fragments ------------------------------------------------------------ */
 
-void lx_o2ib_frag_get(const struct lx_o2ib_desc *desc, bool flip, unsigned int i,
-		      uint32_t *ret_nob, uint64_t *ret_addr)
+void lx_o2ib_proto_frag_get(const struct lx_o2ib_desc *desc, bool flip, unsigned int i,
+			    uint32_t *ret_nob, uint64_t *ret_addr)
 {
 	const struct lx_o2ib_frag *frag = desc->frags;
 
@@ -89,7 +89,7 @@ void lx_o2ib_frag_get(const struct lx_o2ib_desc *desc, bool flip, unsigned int i
 	*ret_addr = get64(frag[i].addr, flip);
 }
 
-void lx_o2ib_frag_put(void *frags, unsigned int i, uint32_t nob, uint64_t addr)
+void lx_o2ib_proto_frag_put(void *frags, unsigned int i, uint32_t nob, uint64_t addr)
 {
 	struct lx_o2ib_frag *frag = frags;
 
@@ -97,13 +97,13 @@ void lx_o2ib_frag_put(void *frags, unsigned int i, uint32_t nob, uint64_t addr)
 	frag[i].addr = addr;
 }
 
-uint64_t lx_o2ib_desc_bytes(const struct lx_o2ib_desc *desc, bool flip)
+uint64_t lx_o2ib_proto_desc_bytes(const struct lx_o2ib_desc *desc, bool flip)
 {
 	uint64_t sum = 0, addr;
 	uint32_t nob;
 
 	for (unsigned int i = 0; i < desc->n_frags; i++) {
-		lx_o2ib_frag_get(desc, flip, i, &nob, &addr);
+		lx_o2ib_proto_frag_get(desc, flip, i, &nob, &addr);
 		sum += nob;
 	}
 	return sum;
@@ -130,8 +130,8 @@ static int decode_start(const struct lx_o2ib_wire *wire, size_t len, struct lx_o
 static int decode_cksum(const struct lx_o2ib_wire *wire, const struct lx_o2ib_msg *msg)
 {
 	/* Whether bytes are signed depends on how the sender was built. */
-	if (!msg->cksum || msg->cksum == lx_o2ib_cksum(wire, msg->nob, true) ||
-	    msg->cksum == lx_o2ib_cksum(wire, msg->nob, false))
+	if (!msg->cksum || msg->cksum == lx_o2ib_proto_cksum(wire, msg->nob, true) ||
+	    msg->cksum == lx_o2ib_proto_cksum(wire, msg->nob, false))
 		return 0;
 	return -EBADMSG;
 }
@@ -143,7 +143,7 @@ static int decode_desc(const struct lx_o2ib_rdma_desc *wire, struct lx_o2ib_msg 
 	msg->desc.frags = (const char *)wire + sizeof(*wire);
 	if (!msg->desc.n_frags || msg->desc.n_frags > LX_O2IB_FRAGS_MAX)
 		return -EPROTO;
-	return msg->nob < lx_o2ib_nob(msg->type, msg->desc.n_frags) ? -EPROTO : 0;
+	return msg->nob < lx_o2ib_proto_nob(msg->type, msg->desc.n_frags) ? -EPROTO : 0;
 }
 
 static int decode_body(const struct lx_o2ib_wire *wire, struct lx_o2ib_msg *msg)
@@ -182,7 +182,7 @@ static int decode_body(const struct lx_o2ib_wire *wire, struct lx_o2ib_msg *msg)
 	}
 }
 
-int lx_o2ib_decode(const void *buf, size_t len, struct lx_o2ib_msg *ret_msg)
+int lx_o2ib_proto_decode(const void *buf, size_t len, struct lx_o2ib_msg *ret_msg)
 {
 	const struct lx_o2ib_wire *wire = buf;
 	int r;
@@ -199,9 +199,9 @@ int lx_o2ib_decode(const void *buf, size_t len, struct lx_o2ib_msg *ret_msg)
 	ret_msg->src_incarnation = get64(wire->src_incarnation, ret_msg->flip);
 	ret_msg->dst_nid = get64(wire->dst_nid, ret_msg->flip);
 	ret_msg->dst_incarnation = get64(wire->dst_incarnation, ret_msg->flip);
-	if (lx_o2ib_type_name(ret_msg->type)[0] == '?' || ret_msg->src_nid == LX_NID_U64_ANY ||
-	    ret_msg->nob > len || ret_msg->nob > LX_O2IB_MSG_MAX ||
-	    ret_msg->nob < lx_o2ib_nob(ret_msg->type, 0))
+	if (lx_o2ib_proto_type_name(ret_msg->type)[0] == '?' ||
+	    ret_msg->src_nid == LX_NID_U64_ANY || ret_msg->nob > len ||
+	    ret_msg->nob > LX_O2IB_MSG_MAX || ret_msg->nob < lx_o2ib_proto_nob(ret_msg->type, 0))
 		return -EPROTO;
 	r = decode_cksum(wire, ret_msg);
 	return r ? r : decode_body(wire, ret_msg);
@@ -232,7 +232,7 @@ static void encode_body(const struct lx_o2ib_msg *msg, struct lx_o2ib_wire *wire
 		lx_hdr_nid4_encode(&msg->hdr, &wire->immediate.hdr);
 		if (msg->payload && msg->payload != wire->immediate.payload)
 			memmove(wire->immediate.payload, msg->payload,
-				msg->nob - lx_o2ib_nob(msg->type, 0));
+				msg->nob - lx_o2ib_proto_nob(msg->type, 0));
 		break;
 	case LX_O2IB_PUT_REQ:
 		lx_hdr_nid4_encode(&msg->hdr, &wire->putreq.hdr);
@@ -257,7 +257,7 @@ static void encode_body(const struct lx_o2ib_msg *msg, struct lx_o2ib_wire *wire
 	}
 }
 
-void lx_o2ib_encode(const struct lx_o2ib_msg *msg, void *buf, bool cksum)
+void lx_o2ib_proto_encode(const struct lx_o2ib_msg *msg, void *buf, bool cksum)
 {
 	struct lx_o2ib_wire *wire = buf;
 	bool flip = msg->flip;
@@ -273,12 +273,12 @@ void lx_o2ib_encode(const struct lx_o2ib_msg *msg, void *buf, bool cksum)
 	wire->src_incarnation = get64(msg->src_incarnation, flip);
 	wire->dst_nid = get64(msg->dst_nid, flip);
 	wire->dst_incarnation = get64(msg->dst_incarnation, flip);
-	wire->cksum = get32(cksum ? lx_o2ib_cksum(buf, msg->nob, true) : msg->cksum, flip);
+	wire->cksum = get32(cksum ? lx_o2ib_proto_cksum(buf, msg->nob, true) : msg->cksum, flip);
 }
 
 /* ---- rejects ------------------------------------------------------------------ */
 
-int lx_o2ib_rej_decode(const void *buf, size_t len, struct lx_o2ib_rej *ret_rej)
+int lx_o2ib_proto_rej_decode(const void *buf, size_t len, struct lx_o2ib_rej *ret_rej)
 {
 	const struct lx_o2ib_rej_wire *wire = buf;
 
@@ -301,7 +301,7 @@ int lx_o2ib_rej_decode(const void *buf, size_t len, struct lx_o2ib_rej *ret_rej)
 	return 0;
 }
 
-size_t lx_o2ib_rej_encode(const struct lx_o2ib_rej *rej, void *buf)
+size_t lx_o2ib_proto_rej_encode(const struct lx_o2ib_rej *rej, void *buf)
 {
 	struct lx_o2ib_rej_wire *wire = buf;
 
@@ -330,7 +330,7 @@ static const char *const rej_texts[] = {
 	[LX_O2IB_REJ_EARLY] = "its NI is not ready yet",
 };
 
-const char *lx_o2ib_rej_text(unsigned int why)
+const char *lx_o2ib_proto_rej_text(unsigned int why)
 {
 	if (why < sizeof(rej_texts) / sizeof(rej_texts[0]) && rej_texts[why])
 		return rej_texts[why];

@@ -37,42 +37,42 @@ struct lx_o2ib_msg {
 };
 
 /* "PUT_ACK"; "?" if the type is unknown. */
-const char *lx_o2ib_type_name(unsigned int type);
+const char *lx_o2ib_proto_type_name(unsigned int type);
 
 /**
- * lx_o2ib_nob - length of a message on the wire (o2iblnd.md 2)
+ * lx_o2ib_proto_nob - length of a message on the wire (o2iblnd.md 2)
  * @n: payload bytes of an IMMEDIATE, fragments of PUT_ACK and GET_REQ
  */
-uint32_t lx_o2ib_nob(unsigned int type, unsigned int n);
+uint32_t lx_o2ib_proto_nob(unsigned int type, unsigned int n);
 
 /**
- * lx_o2ib_decode - read a message
+ * lx_o2ib_proto_decode - read a message
  * @buf: @ret_msg refers to it (descriptor, payload)
  * Checks all of section 2, and the checksum if there is one.
  *
  * Returns 0, -EPROTO: malformed; -EPROTONOSUPPORT: neither V1 nor V2, where
  * @ret_msg has only version and flip; -EBADMSG: wrong checksum.
  */
-int lx_o2ib_decode(const void *buf, size_t len, struct lx_o2ib_msg *ret_msg);
+int lx_o2ib_proto_decode(const void *buf, size_t len, struct lx_o2ib_msg *ret_msg);
 
 /**
- * lx_o2ib_encode - write a message
- * @msg: nob as lx_o2ib_nob() says; fragments and payload are copied as they are
+ * lx_o2ib_proto_encode - write a message
+ * @msg: nob as lx_o2ib_proto_nob() says; fragments and payload are copied as they are
  * @buf: room for msg->nob bytes; payload and fragments may be in place already
  * @cksum: compute the checksum; else msg->cksum is written
  */
-void lx_o2ib_encode(const struct lx_o2ib_msg *msg, void *buf, bool cksum);
+void lx_o2ib_proto_encode(const struct lx_o2ib_msg *msg, void *buf, bool cksum);
 
 /* The checksum of a message, its own field taken as 0 (section 12). */
-uint32_t lx_o2ib_cksum(const void *buf, size_t len, bool signed_bytes);
+uint32_t lx_o2ib_proto_cksum(const void *buf, size_t len, bool signed_bytes);
 
 /* Reads fragment @i of a decoded descriptor; @flip: of its message. */
-void lx_o2ib_frag_get(const struct lx_o2ib_desc *desc, bool flip, unsigned int i,
-		      uint32_t *ret_nob, uint64_t *ret_addr);
+void lx_o2ib_proto_frag_get(const struct lx_o2ib_desc *desc, bool flip, unsigned int i,
+			    uint32_t *ret_nob, uint64_t *ret_addr);
 /* Writes fragment @i, in our byte order. */
-void lx_o2ib_frag_put(void *frags, unsigned int i, uint32_t nob, uint64_t addr);
+void lx_o2ib_proto_frag_put(void *frags, unsigned int i, uint32_t nob, uint64_t addr);
 /* Bytes of all fragments. */
-uint64_t lx_o2ib_desc_bytes(const struct lx_o2ib_desc *desc, bool flip);
+uint64_t lx_o2ib_proto_desc_bytes(const struct lx_o2ib_desc *desc, bool flip);
 
 struct lx_o2ib_rej {
 	bool flip;
@@ -83,16 +83,16 @@ struct lx_o2ib_rej {
 };
 
 /**
- * lx_o2ib_rej_decode - read the private data of a reject
+ * lx_o2ib_proto_rej_decode - read the private data of a reject
  * @len: may be longer than the message, since the CM pads
  * Returns 0, or -EPROTO: not a reject of o2iblnd.
  */
-int lx_o2ib_rej_decode(const void *buf, size_t len, struct lx_o2ib_rej *ret_rej);
+int lx_o2ib_proto_rej_decode(const void *buf, size_t len, struct lx_o2ib_rej *ret_rej);
 
 /* Returns the number of bytes: 8 for V1, 24 otherwise. */
-size_t lx_o2ib_rej_encode(const struct lx_o2ib_rej *rej, void *buf);
+size_t lx_o2ib_proto_rej_encode(const struct lx_o2ib_rej *rej, void *buf);
 
 /* "the queue depth is too large", for the log. */
-const char *lx_o2ib_rej_text(unsigned int why);
+const char *lx_o2ib_proto_rej_text(unsigned int why);
 
 #endif

@@ -50,8 +50,9 @@ static int check_hdr(const struct lx_o2ib_conn *conn, const struct lx_o2ib_msg *
 	case LX_O2IB_GET_REQ:
 		return m->hdr.type == LX_MSG_GET ? 0 : -EPROTO;
 	default:
-		return carries && m->hdr.payload_length > m->nob - lx_o2ib_nob(m->type, 0) ? -EPROTO
-											   : 0;
+		return carries && m->hdr.payload_length > m->nob - lx_o2ib_proto_nob(m->type, 0)
+			       ? -EPROTO
+			       : 0;
 	}
 }
 
@@ -317,7 +318,7 @@ static void dispatch(struct lx_o2ib_rx *rx)
 	}
 }
 
-void lx_o2ib_received(struct lx_o2ib_conn *conn, unsigned int i, size_t len, bool ok)
+void lx_o2ib_rx_received(struct lx_o2ib_conn *conn, unsigned int i, size_t len, bool ok)
 {
 	struct lx_o2ib_rx *rx = &conn->rx[i];
 	int r;
@@ -327,10 +328,10 @@ void lx_o2ib_received(struct lx_o2ib_conn *conn, unsigned int i, size_t len, boo
 	lx_o2ib_conn_get(conn);
 	/* The peer's first message may overtake the end of the handshake. */
 	if (ok && conn->state == LX_O2IB_ACCEPTING)
-		lx_o2ib_cm_established(conn, NULL, 0);
+		lx_o2ib_peer_established(conn, NULL, 0);
 	conn->last_rx_ns = lx_o2ib_now(conn->net);
 	conn->rx_bytes += len;
-	r = ok ? lx_o2ib_decode(lx_o2ib_conn_rx_buf(conn, i), len, &rx->msg) : -EIO;
+	r = ok ? lx_o2ib_proto_decode(lx_o2ib_conn_rx_buf(conn, i), len, &rx->msg) : -EIO;
 	if (!r)
 		r = check(conn, &rx->msg);
 	if (!ok) {

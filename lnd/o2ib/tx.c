@@ -36,14 +36,14 @@ struct lx_o2ib_tx *lx_o2ib_tx_new(struct lx_o2ib_net *net, uint8_t type)
 static void unmap(struct lx_o2ib_tx *tx)
 {
 	while (tx->n_regs)
-		lx_o2ib_reg_put(tx->reg[--tx->n_regs]);
+		lx_o2ib_mem_reg_put(tx->reg[--tx->n_regs]);
 }
 
 void lx_o2ib_tx_free(struct lx_o2ib_tx *tx)
 {
 	unmap(tx);
 	if (tx->bounce)
-		lx_o2ib_bounce_put(tx->net, tx->bounce);
+		lx_o2ib_mem_bounce_put(tx->net, tx->bounce);
 	free(tx->writes);
 	free(tx);
 }
@@ -92,7 +92,7 @@ static unsigned int pieces_of(const struct iovec *iov, unsigned int n_iov, size_
 /* Uses a bounce buffer for a payload in too many pieces. */
 static int bounce(struct lx_o2ib_tx *tx, size_t length, struct iovec *ret_piece)
 {
-	int r = lx_o2ib_bounce_get(tx->net, &tx->bounce);
+	int r = lx_o2ib_mem_bounce_get(tx->net, &tx->bounce);
 
 	if (!r)
 		*ret_piece = (struct iovec){ tx->bounce->mem, length };
@@ -109,7 +109,7 @@ static struct lx_region *region_of(const struct lx_o2ib_tx *tx, const struct lx_
 static int map(struct lx_o2ib_tx *tx, struct lx_region *region, const struct iovec *piece,
 	       bool remote)
 {
-	int r = lx_o2ib_reg_get(tx->net, region, piece, remote, &tx->reg[tx->n_regs]);
+	int r = lx_o2ib_mem_reg_get(tx->net, region, piece, remote, &tx->reg[tx->n_regs]);
 
 	if (r == -ENOMEM)
 		lx_warn("ni=%s reason=\"memory cannot be registered\" action=\"message fails\" "
@@ -204,7 +204,7 @@ static size_t plan_one(struct lx_o2ib_tx *tx, struct iovec *piece, unsigned int 
 
 		write->sge[write->n_sge++] =
 			(struct lx_o2ib_sge){ p->iov_base, len,
-					      lx_o2ib_reg_mr(tx->reg[*at])->lkey };
+					      lx_o2ib_mem_reg_mr(tx->reg[*at])->lkey };
 		p->iov_base = (char *)p->iov_base + len;
 		p->iov_len -= len;
 		done += len;
@@ -218,7 +218,7 @@ int lx_o2ib_tx_plan(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
 		    const struct lx_o2ib_desc *desc, bool flip)
 {
 	struct iovec piece[LX_O2IB_PIECES];
-	uint64_t sink = lx_o2ib_desc_bytes(desc, flip), addr;
+	uint64_t sink = lx_o2ib_proto_desc_bytes(desc, flip), addr;
 	size_t left = payload->length < sink ? payload->length : sink, room, n;
 	unsigned int n_pieces, at = 0;
 	uint32_t nob;
@@ -235,7 +235,7 @@ int lx_o2ib_tx_plan(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
 	if (!tx->writes)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < desc->n_frags && left; i++) {
-		lx_o2ib_frag_get(desc, flip, i, &nob, &addr);
+		lx_o2ib_proto_frag_get(desc, flip, i, &nob, &addr);
 		for (room = nob < left ? nob : left; room; room -= n) {
 			n = plan_one(tx, piece, &at, addr, room, desc->key);
 			addr += n;
@@ -323,7 +323,7 @@ size_t lx_o2ib_tx_encode(struct lx_o2ib_tx *tx, void *buf, uint8_t credits)
 	size_t n = 0;
 
 	if (tx->type == LX_O2IB_IMMEDIATE)
-		n = put_payload(&tx->msg->payload, (char *)buf + lx_o2ib_nob(tx->type, 0));
+		n = put_payload(&tx->msg->payload, (char *)buf + lx_o2ib_proto_nob(tx->type, 0));
 	if (tx->type == LX_O2IB_IMMEDIATE || tx->type == LX_O2IB_PUT_REQ ||
 	    tx->type == LX_O2IB_GET_REQ) {
 		m.hdr = tx->msg->hdr;
@@ -332,12 +332,12 @@ size_t lx_o2ib_tx_encode(struct lx_o2ib_tx *tx, void *buf, uint8_t credits)
 	if (tx->type == LX_O2IB_PUT_ACK)
 		m.dst_cookie = tx->cookie;
 	if (tx->type == LX_O2IB_PUT_ACK || tx->type == LX_O2IB_GET_REQ) {
-		lx_o2ib_frag_put(&frag, 0, tx->length, (uintptr_t)tx->sink_addr);
-		m.desc = (struct lx_o2ib_desc){ lx_o2ib_reg_mr(tx->reg[0])->rkey, 1, &frag };
+		lx_o2ib_proto_frag_put(&frag, 0, tx->length, (uintptr_t)tx->sink_addr);
+		m.desc = (struct lx_o2ib_desc){ lx_o2ib_mem_reg_mr(tx->reg[0])->rkey, 1, &frag };
 		n = 1;
 	}
-	m.nob = lx_o2ib_nob(tx->type, n);
-	lx_o2ib_encode(&m, buf, lx_o2ib_tun.cksum);
+	m.nob = lx_o2ib_proto_nob(tx->type, n);
+	lx_o2ib_proto_encode(&m, buf, lx_o2ib_tun.cksum);
 	return m.nob;
 }
 

@@ -216,9 +216,9 @@ static void completed(struct lx_o2ib_link *link, const struct ibv_wc *wc)
 			lx_nid_str(&conn->net->ni->nid), lx_nid_str(&conn->nid),
 			ibv_wc_status_str(wc->status));
 	if (wc->wr_id & 1)
-		lx_o2ib_sent(conn, wc->wr_id >> 1, ok);
+		lx_o2ib_conn_sent(conn, wc->wr_id >> 1, ok);
 	else
-		lx_o2ib_received(conn, wc->wr_id >> 1, ok ? wc->byte_len : 0, ok);
+		lx_o2ib_rx_received(conn, wc->wr_id >> 1, ok ? wc->byte_len : 0, ok);
 }
 
 /*
@@ -401,14 +401,14 @@ static void cm_request(struct lx_o2ib_port *port, const struct cm_event *ev)
 	if (port->stopping)
 		rdma_destroy_id(ev->id);
 	else
-		lx_o2ib_cm_request(&port->nets, ev->id, ev->pdata, ev->len, sport);
+		lx_o2ib_peer_request(&port->nets, ev->id, ev->pdata, ev->len, sport);
 }
 
 /* Does the next step of an attempt, or fails the attempt. */
 static void cm_step(struct lx_o2ib_link *link, int r)
 {
 	if (r)
-		lx_o2ib_cm_failed(link->conn, r);
+		lx_o2ib_peer_failed(link->conn, r);
 }
 
 static void cm_link(struct lx_o2ib_link *link, const struct cm_event *ev)
@@ -426,26 +426,26 @@ static void cm_link(struct lx_o2ib_link *link, const struct cm_event *ev)
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		link->connected = true;
-		lx_o2ib_cm_established(conn, ev->pdata, ev->len);
+		lx_o2ib_peer_established(conn, ev->pdata, ev->len);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		link->connected = false;
-		lx_o2ib_cm_rejected(conn, reject_of(ev->status), ev->pdata, ev->len);
+		lx_o2ib_peer_rejected(conn, reject_of(ev->status), ev->pdata, ev->len);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		lx_o2ib_cm_failed(conn, -EHOSTUNREACH);
+		lx_o2ib_peer_failed(conn, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 		link->connected = false;
-		lx_o2ib_cm_failed(conn, ev->status < 0 ? ev->status : -ETIMEDOUT);
+		lx_o2ib_peer_failed(conn, ev->status < 0 ? ev->status : -ETIMEDOUT);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		lx_o2ib_cm_failed(conn, 0);
+		lx_o2ib_peer_failed(conn, 0);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		lx_o2ib_cm_failed(conn, -ENODEV);
+		lx_o2ib_peer_failed(conn, -ENODEV);
 		break;
 	default:
 		break;

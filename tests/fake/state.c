@@ -199,8 +199,8 @@ static void load_nets(struct fake_state *s, yaml_node_t *nets)
 			struct lx_ni_info *ni = &s->ni[s->n_nis++];
 
 			*ni = (struct lx_ni_info){ .alive_s = LX_UNSET };
-			load_struct(lx_ctl_nets.group, net, ni, "local NI(s)", NULL);
-			load_struct(lx_ctl_nets.row, node_at(*j), ni, NULL, NULL);
+			load_struct(lx_object_nets.group, net, ni, "local NI(s)", NULL);
+			load_struct(lx_object_nets.row, node_at(*j), ni, NULL, NULL);
 			ni->given = lx_nid_is_nid4(&ni->nid) ? lx_nid_any : ni->nid;
 		}
 	}
@@ -222,8 +222,8 @@ static void load_peers(struct fake_state *s, yaml_node_t *peers)
 	FOR_EACH_ITEM (i, peers) {
 		struct lx_peer_info *info = &s->peer[s->n_peers++];
 
-		load_struct(lx_ctl_peers.group, node_at(*i), info, "peer ni", NULL);
-		info->ni = load_peer_nis(value_of(node_at(*i), "peer ni"), lx_ctl_peers.row,
+		load_struct(lx_object_peers.group, node_at(*i), info, "peer ni", NULL);
+		info->ni = load_peer_nis(value_of(node_at(*i), "peer ni"), lx_object_peers.row,
 					 &info->n_nis);
 	}
 }
@@ -234,7 +234,7 @@ static void load_routes(struct fake_state *s, yaml_node_t *routes)
 		struct lx_route_info *route = &s->route[s->n_routes++];
 
 		route->health_sensitivity = 1;
-		load_struct(lx_ctl_routes.row, node_at(*i), route, NULL, NULL);
+		load_struct(lx_object_routes.row, node_at(*i), route, NULL, NULL);
 		route->primary = route->gateway;
 	}
 }
@@ -264,8 +264,8 @@ static void load_probes(struct fake_state *s, yaml_node_t *list)
 				 text_of(value_of(node_at(*i), "descr")));
 			continue;
 		}
-		load_struct(lx_ctl_pings.group, node_at(*i), &p->info, "peer_ni", NULL);
-		p->info.ni = load_peer_nis(value_of(node_at(*i), "peer_ni"), lx_ctl_pings.row,
+		load_struct(lx_object_pings.group, node_at(*i), &p->info, "peer_ni", NULL);
+		p->info.ni = load_peer_nis(value_of(node_at(*i), "peer_ni"), lx_object_pings.row,
 					   &p->info.n_nis);
 	}
 }
@@ -276,8 +276,8 @@ static void load_routing(struct fake_state *s, yaml_node_t *list)
 	FOR_EACH_ITEM (i, list) {
 		yaml_node_t *pools = value_of(node_at(*i), "cpt[0]");
 
-		load_struct(lx_ctl_routing_info.row, pools ? pools : node_at(*i), &s->routing, NULL,
-			    NULL);
+		load_struct(lx_object_routing_info.row, pools ? pools : node_at(*i), &s->routing,
+			    NULL, NULL);
 	}
 }
 
@@ -302,7 +302,7 @@ static void load_udsps(struct lx_node *node, yaml_node_t *list)
 	FOR_EACH_ITEM (i, list) {
 		struct lx_conf_udsp udsp = { .index = LX_UNSET };
 
-		load_struct(lx_ctl_udsps.row, node_at(*i), &udsp, NULL, NULL);
+		load_struct(lx_object_udsps.row, node_at(*i), &udsp, NULL, NULL);
 		if (lx_udsp_add(node, &udsp))
 			DIE("selection policy %d", udsp.index);
 	}
@@ -321,12 +321,12 @@ static void load_section(struct fake_state *s, struct lx_node *node, const char 
 		load_routes(s, value);
 	else if (!strcmp(key, "conn"))
 		FOR_EACH_ITEM (i, value)
-			load_struct(lx_ctl_conns.row, node_at(*i), &s->conn[s->n_conns++], NULL,
+			load_struct(lx_object_conns.row, node_at(*i), &s->conn[s->n_conns++], NULL,
 				    NULL);
 	else if (!strcmp(key, "udsp"))
 		load_udsps(node, value);
 	else if (!strcmp(key, "statistics"))
-		load_struct(lx_ctl_stats.row, value, &s->stats, NULL, NULL);
+		load_struct(lx_object_stats.row, value, &s->stats, NULL, NULL);
 	else if (!strcmp(key, "routing"))
 		load_routing(s, value);
 	else if (!strcmp(key, "global"))

@@ -14,14 +14,14 @@
 #include "fuzz.h"
 
 static const struct lx_schema *const requests[] = {
-	&lx_ctl_show_schema,	&lx_ctl_net_schema,	&lx_ctl_set_schema,
-	&lx_ctl_route_schema,	&lx_ctl_peer_schema,	&lx_ctl_ping_schema,
-	&lx_ctl_routing_schema, &lx_ctl_buffers_schema, &lx_ctl_disconnect_schema,
-	&lx_ctl_value_schema,
+	&lx_object_show_schema,	   &lx_object_net_schema,     &lx_object_set_schema,
+	&lx_object_route_schema,   &lx_object_peer_schema,    &lx_object_ping_schema,
+	&lx_object_routing_schema, &lx_object_buffers_schema, &lx_object_disconnect_schema,
+	&lx_object_value_schema,
 };
 
 static const struct lx_ctl_shown *const objects[] = {
-	&lx_ctl_nets, &lx_ctl_peers, &lx_ctl_bpf, &lx_ctl_stats, &lx_ctl_udsps,
+	&lx_object_nets, &lx_object_peers, &lx_object_bpf, &lx_object_stats, &lx_object_udsps,
 };
 
 /* Each value that there is can be read. */
@@ -59,10 +59,10 @@ static void write_again(const struct lx_schema *schema, const void *obj)
 	int err;
 
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct lx_ctl_hdr));
-	err = lx_schema_put(nlh, sizeof(buf), schema, obj, LX_LEVEL_OWN);
+	err = lx_codec_put(nlh, sizeof(buf), schema, obj, LX_LEVEL_OWN);
 	assert(!err);
-	attrs = lx_schema_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
-	err = lx_schema_get(attrs, len, schema, again, text, sizeof(text));
+	attrs = lx_codec_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
+	err = lx_codec_get(attrs, len, schema, again, text, sizeof(text));
 	assert(!err);
 	assert(!memcmp(again, obj, schema->size));
 	free(again);
@@ -83,9 +83,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nlh = malloc(size - 1);
 	memcpy(nlh, data + 1, size - 1);
 	obj = malloc(schema->size);
-	if (lx_schema_message(nlh, size - 1, sizeof(struct lx_ctl_hdr))) {
-		attrs = lx_schema_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
-		if (!lx_schema_get(attrs, len, schema, obj, text, sizeof(text)))
+	if (lx_codec_message(nlh, size - 1, sizeof(struct lx_ctl_hdr))) {
+		attrs = lx_codec_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
+		if (!lx_codec_get(attrs, len, schema, obj, text, sizeof(text)))
 			write_again(schema, obj);
 		show(data[0], attrs, len);
 	}

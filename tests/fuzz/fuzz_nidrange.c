@@ -18,16 +18,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	assert(text);
 	memcpy(text, data, size);
-	if (!lx_nid_range_parse(text, &range)) {
-		lx_nid_range_format(&range, out, sizeof(out));
+	if (!lx_nidrange_parse(text, &range)) {
+		lx_nidrange_format(&range, out, sizeof(out));
 		assert(strlen(out) < sizeof(out));
 		/* The longest forms, with "[0-255]" for "*", are too long to be parsed. */
 		if (strlen(out) < LX_NID_RANGE_TEXT / 2)
-			assert(!lx_nid_range_parse(out, &again) &&
+			assert(!lx_nidrange_parse(out, &again) &&
 			       !memcmp(&range, &again, sizeof(range)));
 		/* A NID is a range that has this NID. */
 		if (!lx_nid_parse(text, &nid) && strchr(text, '@') && strcmp(text, "*"))
-			assert(lx_nid_range_has(&range, &nid));
+			assert(lx_nidrange_has(&range, &nid));
 	}
 	free(text);
 	return 0;

@@ -16,22 +16,22 @@ static void use_message(const void *data, size_t size)
 {
 	uint8_t again[LX_O2IB_MSG_MAX];
 	struct lx_o2ib_msg msg, same;
-	int r = lx_o2ib_decode(data, size, &msg);
+	int r = lx_o2ib_proto_decode(data, size, &msg);
 
 	assert(!r || r == -EPROTO || r == -EPROTONOSUPPORT || r == -EBADMSG);
 	if (r)
 		return;
 	assert(msg.nob <= size && msg.nob <= LX_O2IB_MSG_MAX);
-	lx_o2ib_desc_bytes(&msg.desc, msg.flip);
+	lx_o2ib_proto_desc_bytes(&msg.desc, msg.flip);
 	/*
 	 * Bytes outside a message's fields are ignored by the decoder, and not written by the
 	 * encoder.
 	 */
 	memcpy(again, data, msg.nob);
-	lx_o2ib_encode(&msg, again, false);
+	lx_o2ib_proto_encode(&msg, again, false);
 	assert(!memcmp(again, data, LX_O2IB_HDR_BYTES));
-	lx_o2ib_encode(&msg, again, true);
-	assert(!lx_o2ib_decode(again, msg.nob, &same));
+	lx_o2ib_proto_encode(&msg, again, true);
+	assert(!lx_o2ib_proto_decode(again, msg.nob, &same));
 	assert(same.type == msg.type && same.cookie == msg.cookie && same.status == msg.status);
 }
 
@@ -42,9 +42,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	void *copy = exact_copy(data, size);
 
 	use_message(copy, size);
-	if (!lx_o2ib_rej_decode(copy, size, &rej)) {
-		assert(lx_o2ib_rej_encode(&rej, buf) <= sizeof(buf));
-		assert(*lx_o2ib_rej_text(rej.why));
+	if (!lx_o2ib_proto_rej_decode(copy, size, &rej)) {
+		assert(lx_o2ib_proto_rej_encode(&rej, buf) <= sizeof(buf));
+		assert(*lx_o2ib_proto_rej_text(rej.why));
 	}
 	free(copy);
 	return 0;

@@ -175,7 +175,7 @@ static int hw_post_send(struct lx_o2ib_conn *conn, unsigned int slot, size_t nob
 	struct qp *qp = conn->hw;
 	struct lx_o2ib_msg m;
 
-	assert(!lx_o2ib_decode(lx_o2ib_conn_slot_buf(conn, slot), nob, &m));
+	assert(!lx_o2ib_proto_decode(lx_o2ib_conn_slot_buf(conn, slot), nob, &m));
 	assert(qp->n_slots < 64 && n_writes <= LX_O2IB_FRAGS_MAX + 4);
 	for (unsigned int i = 0; i < n_writes; i++) {
 		assert(writes[i].n_sge >= 1 && writes[i].n_sge <= 2);
@@ -222,14 +222,15 @@ static void handshake(struct qp *qp)
 	switch (byte() & 3) {
 	case 0:
 		rej.params = m.params;
-		lx_o2ib_cm_rejected(qp->conn, byte() & 3, buf, lx_o2ib_rej_encode(&rej, buf));
+		lx_o2ib_peer_rejected(qp->conn, byte() & 3, buf,
+				      lx_o2ib_proto_rej_encode(&rej, buf));
 		break;
 	case 1:
-		lx_o2ib_cm_failed(qp->conn, -ETIMEDOUT);
+		lx_o2ib_peer_failed(qp->conn, -ETIMEDOUT);
 		break;
 	default:
-		lx_o2ib_encode(&m, buf, false);
-		lx_o2ib_cm_established(qp->conn, buf, sizeof(buf));
+		lx_o2ib_proto_encode(&m, buf, false);
+		lx_o2ib_peer_established(qp->conn, buf, sizeof(buf));
 	}
 }
 
@@ -239,12 +240,12 @@ static void connect_request(void)
 	uint8_t buf[LX_O2IB_CONN_BYTES] = { 0 };
 
 	m.params = (struct lx_o2ib_params){ byte() % 10, 257 - byte(), 4096 };
-	m.nob = lx_o2ib_nob(m.type, 0);
+	m.nob = lx_o2ib_proto_nob(m.type, 0);
 	m.src_incarnation += byte() == 7;
 	m.dst_incarnation = byte() & 1 ? hand.net->incarnation : 0;
 	m.dst_nid += byte() == 9;
-	lx_o2ib_encode(&m, buf, false);
-	lx_o2ib_cm_request(&hand.nets, NULL, buf, byte() == 3 ? byte() % 57 : sizeof(buf), 1023);
+	lx_o2ib_proto_encode(&m, buf, false);
+	lx_o2ib_peer_request(&hand.nets, NULL, buf, byte() == 3 ? byte() % 57 : sizeof(buf), 1023);
 }
 
 /* A message from the peer: mostly well-formed, sensible or not. */
@@ -268,14 +269,15 @@ static void arrive(struct qp *qp)
 	m.hdr.payload_length = byte() & 3 ? n : u16();
 	m.desc = (struct lx_o2ib_desc){ byte(), 1 + byte() % 5, NULL };
 	for (unsigned int i = 0; i < m.desc.n_frags; i++)
-		lx_o2ib_frag_put(buf + (m.type == LX_O2IB_PUT_ACK ? 72 : 136), i, u16(), u16());
+		lx_o2ib_proto_frag_put(buf + (m.type == LX_O2IB_PUT_ACK ? 72 : 136), i, u16(),
+				       u16());
 	m.desc.frags = buf + (m.type == LX_O2IB_PUT_ACK ? 72 : 136);
-	m.nob = lx_o2ib_nob(m.type, m.type == LX_O2IB_IMMEDIATE ? n : m.desc.n_frags);
+	m.nob = lx_o2ib_proto_nob(m.type, m.type == LX_O2IB_IMMEDIATE ? n : m.desc.n_frags);
 	m.src_incarnation += byte() == 0xfe;
-	lx_o2ib_encode(&m, buf, false);
+	lx_o2ib_proto_encode(&m, buf, false);
 	if (byte() == 0xfd)
 		buf[byte()] = byte();
-	lx_o2ib_received(qp->conn, rx, m.nob, byte() != 0xfc);
+	lx_o2ib_rx_received(qp->conn, rx, m.nob, byte() != 0xfc);
 }
 
 static void completion(struct qp *qp)
@@ -287,7 +289,7 @@ static void completion(struct qp *qp)
 	i = byte() % qp->n_slots;
 	slot = qp->slot[i];
 	memmove(qp->slot + i, qp->slot + i + 1, (--qp->n_slots - i) * sizeof(qp->slot[0]));
-	lx_o2ib_sent(qp->conn, slot, byte() != 0xfb);
+	lx_o2ib_conn_sent(qp->conn, slot, byte() != 0xfb);
 }
 
 static void send_one(void)
@@ -336,7 +338,7 @@ static void step(void)
 		handshake(qp);
 		break;
 	case 7:
-		lx_o2ib_cm_failed(qp->conn, 0);
+		lx_o2ib_peer_failed(qp->conn, 0);
 		break;
 	case 8:
 		connect_request();

@@ -20,8 +20,8 @@ static void expect_same(const struct lx_lst_msg *msg, uint32_t magic)
 
 	assert(buf);
 	turned.magic = magic;
-	lx_lst_encode(&turned, buf);
-	r = lx_lst_decode(buf, LX_LST_MSG_BYTES, &again);
+	lx_lst_wire_encode(&turned, buf);
+	r = lx_lst_wire_decode(buf, LX_LST_MSG_BYTES, &again);
 	assert(r == (msg->version == LX_LST_VERSION ? 0 : -EPROTONOSUPPORT));
 	assert(!memcmp(&turned, &again, sizeof(again)));
 	free(buf);
@@ -30,12 +30,12 @@ static void expect_same(const struct lx_lst_msg *msg, uint32_t magic)
 static void use_message(const void *data, size_t size)
 {
 	struct lx_lst_msg msg;
-	int r = lx_lst_decode(data, size, &msg);
+	int r = lx_lst_wire_decode(data, size, &msg);
 
 	assert(!r || r == -EPROTO || r == -EPROTONOSUPPORT);
 	if (r == -EPROTO)
 		return;
-	assert(size == LX_LST_MSG_BYTES && strcmp(lx_lst_type_name(msg.type), "?"));
+	assert(size == LX_LST_MSG_BYTES && strcmp(lx_lst_wire_type_name(msg.type), "?"));
 	expect_same(&msg, LX_LST_MAGIC);
 	expect_same(&msg, __builtin_bswap32(LX_LST_MAGIC));
 }
@@ -45,13 +45,13 @@ static void use_destinations(const void *data, size_t size)
 	struct lx_lst_dest dest, flipped;
 	uint32_t i;
 
-	for (i = 0; !lx_lst_dest_get(data, size, i, false, &dest); i++) {
-		assert(!lx_lst_dest_get(data, size, i, true, &flipped));
+	for (i = 0; !lx_lst_wire_dest_get(data, size, i, false, &dest); i++) {
+		assert(!lx_lst_wire_dest_get(data, size, i, true, &flipped));
 		assert(flipped.nid == __builtin_bswap64(dest.nid));
 	}
-	assert(lx_lst_dests_room(i) >= i * sizeof(dest));
+	assert(lx_lst_wire_dests_room(i) >= i * sizeof(dest));
 	assert(i * sizeof(dest) <= size + sizeof(dest));
-	assert(lx_lst_dest_get(data, size, UINT32_MAX, false, &dest) == -EPROTO);
+	assert(lx_lst_wire_dest_get(data, size, UINT32_MAX, false, &dest) == -EPROTO);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -91,7 +91,7 @@ static void on_asked(const struct lx_event *event)
 	struct lx_lst_msg msg;
 
 	if (event->type == LX_EVENT_PUT && !event->status &&
-	    !lx_lst_decode(w->inbox, event->mlength, &msg))
+	    !lx_lst_wire_decode(w->inbox, event->mlength, &msg))
 		w->asked[w->n_asked++ % ASKED] = msg;
 }
 
@@ -220,7 +220,7 @@ static size_t spoil(struct scene *w, const struct lx_lst_msg *msg)
 	uint8_t n = wire_byte(&w->in);
 	size_t len = n & 64 ? wire_byte(&w->in) % sizeof(w->out) : LX_LST_MSG_BYTES;
 
-	lx_lst_encode(msg, w->out);
+	lx_lst_wire_encode(msg, w->out);
 	for (n = n & 128 ? n & 7 : 0; n; n--) {
 		uint8_t at = wire_byte(&w->in) % LX_LST_MSG_BYTES;
 
@@ -235,14 +235,14 @@ static void request(struct scene *w)
 	struct lx_lst_msg msg;
 	size_t len;
 
-	lx_lst_init(&msg, types[which], how & 8 ? 0 : LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, types[which], how & 8 ? 0 : LX_LST_FEATURES);
 	if (how & 16)
 		msg.magic = __builtin_bswap32(LX_LST_MAGIC);
 	fill(w, &msg);
 	msg.rpyid = 0x4000;
 	len = spoil(w, &msg);
-	transmit(w, how & 32 ? 50u + (how >> 6) : lx_lst_portal(services[which]), services[which], w->out,
-	     len, false);
+	transmit(w, how & 32 ? 50u + (how >> 6) : lx_lst_wire_portal(services[which]),
+		 services[which], w->out, len, false);
 }
 
 static void answer(struct scene *w)
@@ -252,7 +252,7 @@ static void answer(struct scene *w)
 	struct lx_lst_msg msg;
 	size_t len;
 
-	lx_lst_init(&msg, asked->type + 1, asked->features);
+	lx_lst_wire_init(&msg, asked->type + 1, asked->features);
 	msg.status = how & 1 ? 0 : how >> 1;
 	if (asked->type == LX_LST_PING_REQ) {
 		msg.ping_reply.magic = LX_LST_PING_MAGIC;
@@ -286,7 +286,7 @@ static void choose_destinations(struct scene *w)
 	for (unsigned int i = 0; i < 4; i++) {
 		nid = wire_nid(nids[how >> 2 * i & 3]);
 		dest.nid = lx_nid_to_u64(&nid);
-		lx_lst_dest_put(w->dests, i, &dest);
+		lx_lst_wire_dest_put(w->dests, i, &dest);
 	}
 }
 

@@ -182,7 +182,7 @@ static bool is_selftest(const struct message *m)
 static bool decoded(const struct message *m, struct lx_lst_msg *ret_msg)
 {
 	return m->hdr.type == LX_MSG_PUT &&
-	       !lx_lst_decode(m->payload, m->hdr.payload_length, ret_msg);
+	       !lx_lst_wire_decode(m->payload, m->hdr.payload_length, ret_msg);
 }
 
 static bool is_request(const struct message *m, struct lx_lst_msg *ret_msg)
@@ -352,8 +352,7 @@ static bool same_payload(const struct message *m, const struct heard *h)
 
 	if (h->event.mlength != m->hdr.payload_length)
 		return false;
-	if (!decoded(m, &captured) ||
-	    lx_lst_decode(h->payload, h->event.mlength, &real))
+	if (!decoded(m, &captured) || lx_lst_wire_decode(h->payload, h->event.mlength, &real))
 		return same_bulk(bits_of(m), m->payload, h->payload, h->event.mlength);
 	if (captured.type != real.type)
 		return false;
@@ -392,7 +391,7 @@ static void expect_bulk_before(const struct heard *reply)
 	struct lx_lst_msg request;
 	bool answered_well;
 
-	lx_lst_decode(reply->payload, reply->event.mlength, &request);
+	lx_lst_wire_decode(reply->payload, reply->event.mlength, &request);
 	answered_well = !request.status;
 	for (unsigned int i = 0; i < p.script.all.n; i++) {
 		if (!is_request(&p.script.all.message[i], &request) ||
@@ -543,8 +542,9 @@ static void ask(const struct message *m)
 		assert_non_null(get_of(msg.test.bulkid));
 		list = reply_to(get_of(msg.test.bulkid));
 		assert_non_null(list);
-		assert_int_equal(lx_lst_dest_get(list->payload, list->hdr.payload_length, 0, false,
-						 &dest), 0);
+		assert_int_equal(lx_lst_wire_dest_get(list->payload, list->hdr.payload_length, 0,
+						      false, &dest),
+				 0);
 		msg.test.bulkid = msg.test.ndest = 0;
 	}
 	msg.rpyid = 0;

@@ -64,7 +64,7 @@ static size_t print_desc(char *text, size_t size, const struct lx_o2ib_msg *msg)
 	uint32_t nob;
 
 	for (unsigned int i = 0; i < msg->desc.n_frags && i < 4; i++) {
-		lx_o2ib_frag_get(&msg->desc, msg->flip, i, &nob, &addr);
+		lx_o2ib_proto_frag_get(&msg->desc, msg->flip, i, &nob, &addr);
 		n += snprintf(text + n, size - n, " [nob=%u addr=%#llx]", nob,
 			      (unsigned long long)addr);
 	}
@@ -76,8 +76,9 @@ static size_t print_desc(char *text, size_t size, const struct lx_o2ib_msg *msg)
 
 static void print_msg(char *text, size_t size, const struct lx_o2ib_msg *m)
 {
-	size_t n = snprintf(text, size, "KIB %s magic=%#x ver=%#x credits=%u nob=%u cksum=%s%#llx src=",
-			    lx_o2ib_type_name(m->type), LX_O2IB_MAGIC, m->version, m->credits,
+	size_t n = snprintf(text, size,
+			    "KIB %s magic=%#x ver=%#x credits=%u nob=%u cksum=%s%#llx src=",
+			    lx_o2ib_proto_type_name(m->type), LX_O2IB_MAGIC, m->version, m->credits,
 			    m->nob, HEX(m->cksum));
 
 	n += print_nid(text + n, size - n, m->src_nid);
@@ -157,15 +158,15 @@ static void one_message(struct golden *g, const uint8_t *data, size_t len)
 	struct lx_o2ib_msg msg;
 	char text[4096];
 
-	assert_int_equal(lx_o2ib_decode(data, len, &msg), 0);
+	assert_int_equal(lx_o2ib_proto_decode(data, len, &msg), 0);
 	assert_true(msg.nob <= len);
 	memset(again, 0, sizeof(again));
-	lx_o2ib_encode(&msg, again, false);
+	lx_o2ib_proto_encode(&msg, again, false);
 	assert_memory_equal(again, data, msg.nob);
 	print_msg(text, sizeof(text), &msg);
 	expect_listed(g, text);
 	if (msg.type == LX_O2IB_IMMEDIATE)
-		assert_int_equal(msg.hdr.payload_length, msg.nob - lx_o2ib_nob(msg.type, 0));
+		assert_int_equal(msg.hdr.payload_length, msg.nob - lx_o2ib_proto_nob(msg.type, 0));
 	g->messages++;
 }
 
@@ -175,9 +176,9 @@ static void one_reject(struct golden *g, const uint8_t *data, size_t len)
 	uint8_t again[24];
 	char text[400];
 
-	if (lx_o2ib_rej_decode(data, len, &rej))
+	if (lx_o2ib_proto_rej_decode(data, len, &rej))
 		return; /* of the CM */
-	assert_int_equal(lx_o2ib_rej_encode(&rej, again), 24);
+	assert_int_equal(lx_o2ib_proto_rej_encode(&rej, again), 24);
 	assert_memory_equal(again, data, 24);
 	print_rej(text, sizeof(text), &rej);
 	expect_listed(g, text);

@@ -33,7 +33,7 @@ static void expect_again(const struct message *m, const struct lx_lst_msg *msg)
 {
 	uint8_t again[LX_LST_MSG_BYTES];
 
-	lx_lst_encode(msg, again);
+	lx_lst_wire_encode(msg, again);
 	assert_memory_equal(again, m->payload, sizeof(again));
 }
 
@@ -49,7 +49,7 @@ static bool request_of(const struct seen *s, const struct message *reply, uint64
 
 		if (is_put(m, &portal, &service) && portal != LX_LST_PORTAL_DATA &&
 		    lx_nid_eq(&m->hdr.src_nid, &reply->hdr.dst_nid) &&
-		    !lx_lst_decode(m->payload, m->hdr.payload_length, ret_msg) &&
+		    !lx_lst_wire_decode(m->payload, m->hdr.payload_length, ret_msg) &&
 		    ret_msg->rpyid == bits)
 			return true;
 	}
@@ -61,13 +61,13 @@ static void expect_message(struct seen *s, const struct message *m, uint32_t por
 	struct lx_lst_msg msg, request;
 
 	assert_int_equal(m->hdr.payload_length, LX_LST_MSG_BYTES);
-	assert_int_equal(lx_lst_decode(m->payload, m->hdr.payload_length, &msg), 0);
+	assert_int_equal(lx_lst_wire_decode(m->payload, m->hdr.payload_length, &msg), 0);
 	assert_int_equal(lx_lst_flipped(&msg), CAPTURES_FLIP);
 	expect_again(m, &msg);
 	assert_int_equal(msg.features & ~LX_LST_FEATURES, 0);
 	if (portal != LX_LST_PORTAL_DATA) {
-		assert_int_equal(lx_lst_portal(bits), portal);
-		assert_int_equal(lx_lst_request_type(bits), msg.type);
+		assert_int_equal(lx_lst_wire_portal(bits), portal);
+		assert_int_equal(lx_lst_wire_request_type(bits), msg.type);
 		s->requests++;
 		return;
 	}
@@ -99,9 +99,10 @@ static void expect_dests(struct seen *s, const struct lx_lst_msg *test)
 			   sizeof(struct lx_wire_handle)))
 			continue;
 		assert_int_equal(m->hdr.payload_length,
-				 lx_lst_dests_bytes(test->test.ndest, test->features));
-		assert_int_equal(
-			lx_lst_dest_get(m->payload, m->hdr.payload_length, 0, CAPTURES_FLIP, &dest), 0);
+				 lx_lst_wire_dests_bytes(test->test.ndest, test->features));
+		assert_int_equal(lx_lst_wire_dest_get(m->payload, m->hdr.payload_length, 0,
+						      CAPTURES_FLIP, &dest),
+				 0);
 		assert_int_equal(dest.pid, LX_PID_LUSTRE);
 		lx_nid_from_u64(dest.nid, &nid);
 		assert_int_equal(nid.type, LX_NET_TCP);
@@ -127,7 +128,7 @@ static void one_capture(void **state)
 		if (portal == LX_LST_PORTAL_DATA && m->hdr.payload_length != LX_LST_MSG_BYTES)
 			continue; /* bulk */
 		expect_message(&s, m, portal, bits);
-		if (!lx_lst_decode(m->payload, m->hdr.payload_length, &msg) &&
+		if (!lx_lst_wire_decode(m->payload, m->hdr.payload_length, &msg) &&
 		    msg.type == LX_LST_TEST_REQ && msg.test.is_client)
 			expect_dests(&s, &msg);
 	}

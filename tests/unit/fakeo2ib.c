@@ -174,9 +174,9 @@ struct lx_o2ib_msg hand_msg(uint8_t type)
 
 void hand_receive(struct lx_o2ib_conn *conn, unsigned int rx, struct lx_o2ib_msg *msg, unsigned int n)
 {
-	msg->nob = lx_o2ib_nob(msg->type, n);
-	lx_o2ib_encode(msg, lx_o2ib_conn_rx_buf(conn, rx), false);
-	lx_o2ib_received(conn, rx, msg->nob, true);
+	msg->nob = lx_o2ib_proto_nob(msg->type, n);
+	lx_o2ib_proto_encode(msg, lx_o2ib_conn_rx_buf(conn, rx), false);
+	lx_o2ib_rx_received(conn, rx, msg->nob, true);
 }
 
 void hand_connack(struct lx_o2ib_conn *conn)
@@ -187,6 +187,6 @@ void hand_connack(struct lx_o2ib_conn *conn)
 	m.version = conn->version;
 	m.nob = sizeof(buf);
 	m.params = (struct lx_o2ib_params){ conn->depth, conn->max_frags, LX_O2IB_MSG_MAX };
-	lx_o2ib_encode(&m, buf, false);
-	lx_o2ib_cm_established(conn, buf, sizeof(buf));
+	lx_o2ib_proto_encode(&m, buf, false);
+	lx_o2ib_peer_established(conn, buf, sizeof(buf));
 }

@@ -17,7 +17,7 @@
 struct hand {
 	struct lx_ni ni;
 	struct lx_o2ib_net *net;
-	struct lx_list nets; /* for lx_o2ib_cm_request() */
+	struct lx_list nets; /* for lx_o2ib_peer_request() */
 	uint64_t now_ns;
 	unsigned int live_mrs;
 	unsigned int n_lost; /* calls of lx_lnd_peer_lost() */
@@ -45,7 +45,7 @@ void hand_shutdown(void);
 
 /* A message from the peer to us; body and length are not set. */
 struct lx_o2ib_msg hand_msg(uint8_t type);
-/* Receives it in a receive buffer. @n: as for lx_o2ib_nob(). */
+/* Receives it in a receive buffer. @n: as for lx_o2ib_proto_nob(). */
 void hand_receive(struct lx_o2ib_conn *conn, unsigned int rx, struct lx_o2ib_msg *msg, unsigned int n);
 /* The peer accepts our request unchanged. */
 void hand_connack(struct lx_o2ib_conn *conn);

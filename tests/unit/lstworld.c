@@ -133,11 +133,11 @@ int lst_ask(const struct lst_console *c, const char *to, enum lx_lst_service ser
 	msg->rpyid = ++next_id;
 	if (c->flip)
 		msg->magic = __builtin_bswap32(LX_LST_MAGIC);
-	lx_lst_encode(msg, out);
+	lx_lst_wire_encode(msg, out);
 	reply = post(c->sim, LX_LST_PORTAL_DATA, to, msg->rpyid, 0, in, sizeof(in), LX_MD_OP_PUT,
 		     1);
 	assert_int_equal(put(c->sim, mem(c->sim, out, sizeof(out), 1), false, to,
-			     lx_lst_portal(service), service),
+			     lx_lst_wire_portal(service), service),
 			 0);
 	for (int i = 0; i < 10000 && lx_md_lookup(c->sim->core, reply); i++)
 		lx_sim_run(lst_sim, MS);
@@ -146,7 +146,7 @@ int lst_ask(const struct lst_console *c, const char *to, enum lx_lst_service ser
 		lx_md_retire(md);
 		return -ETIMEDOUT;
 	}
-	assert_int_equal(lx_lst_decode(in, sizeof(in), msg), 0);
+	assert_int_equal(lx_lst_wire_decode(in, sizeof(in), msg), 0);
 	assert_int_equal(msg->type, type + 1);
 	assert_false(lx_lst_flipped(msg));
 	return msg->status;
@@ -158,7 +158,7 @@ int lst_make(const struct lst_console *c, const char *to, const char *name, bool
 	struct lx_lst_msg msg;
 	int status;
 
-	lx_lst_init(&msg, LX_LST_MAKE_SESSION_REQ, c->features);
+	lx_lst_wire_init(&msg, LX_LST_MAKE_SESSION_REQ, c->features);
 	msg.make.sid = c->sid;
 	msg.make.force = force;
 	snprintf(msg.make.name, sizeof(msg.make.name), "%s", name);
@@ -172,7 +172,7 @@ int lst_remove(const struct lst_console *c, const char *to)
 {
 	struct lx_lst_msg msg;
 
-	lx_lst_init(&msg, LX_LST_REMOVE_SESSION_REQ, c->features);
+	lx_lst_wire_init(&msg, LX_LST_REMOVE_SESSION_REQ, c->features);
 	msg.remove.sid = c->sid;
 	return lst_ask(c, to, LX_LST_REMOVE_SESSION, &msg);
 }
@@ -180,7 +180,7 @@ int lst_remove(const struct lst_console *c, const char *to)
 static int ask_batch(const struct lst_console *c, const char *to, uint64_t batch, uint32_t op,
 		     uint32_t test, uint32_t arg, struct lx_lst_msg *msg)
 {
-	lx_lst_init(msg, LX_LST_BATCH_REQ, c->features);
+	lx_lst_wire_init(msg, LX_LST_BATCH_REQ, c->features);
 	msg->batch.sid = c->sid;
 	msg->batch.batch = batch;
 	msg->batch.op = op;
@@ -207,7 +207,7 @@ int lst_query(const struct lst_console *c, const char *to, uint64_t batch, uint3
 
 int lst_stat(const struct lst_console *c, const char *to, struct lx_lst_msg *ret_reply)
 {
-	lx_lst_init(ret_reply, LX_LST_STAT_REQ, c->features);
+	lx_lst_wire_init(ret_reply, LX_LST_STAT_REQ, c->features);
 	ret_reply->stat.sid = c->sid;
 	return lst_ask(c, to, LX_LST_STAT, ret_reply);
 }
@@ -237,7 +237,7 @@ int lst_add(const struct lst_console *c, const char *to, const struct lst_test *
 	struct lx_md *md;
 	int status;
 
-	lx_lst_init(&msg, LX_LST_TEST_REQ, c->features);
+	lx_lst_wire_init(&msg, LX_LST_TEST_REQ, c->features);
 	msg.test.sid = c->sid;
 	msg.test.bulkid = ++next_id;
 	msg.test.batch = test->batch;
@@ -255,10 +255,10 @@ int lst_add(const struct lst_console *c, const char *to, const struct lst_test *
 			dest.nid = __builtin_bswap64(dest.nid);
 			dest.pid = __builtin_bswap32(dest.pid);
 		}
-		lx_lst_dest_put(dests, msg.test.ndest, &dest);
+		lx_lst_wire_dest_put(dests, msg.test.ndest, &dest);
 	}
 	bulk = post(c->sim, LX_LST_PORTAL_DATA, to, msg.test.bulkid, 0, dests,
-		    lx_lst_dests_bytes(msg.test.ndest, c->features), LX_MD_OP_GET, 1);
+		    lx_lst_wire_dests_bytes(msg.test.ndest, c->features), LX_MD_OP_GET, 1);
 	status = lst_ask(c, to, LX_LST_TEST, &msg);
 	md = lx_md_lookup(c->sim->core, bulk);
 	if (md)
@@ -305,7 +305,7 @@ struct lst_console lst_begin(void)
 
 int lst_debug(const struct lst_console *c, const char *to, struct lx_lst_msg *msg)
 {
-	lx_lst_init(msg, LX_LST_DEBUG_REQ, c->features);
+	lx_lst_wire_init(msg, LX_LST_DEBUG_REQ, c->features);
 	return lst_ask(c, to, LX_LST_DEBUG, msg);
 }
 

@@ -325,7 +325,7 @@ static void request(struct moment *m)
 	if (simib.silent)
 		return;
 	if (port && !lx_list_empty(&port->nets) && !chance(simib.refuse)) {
-		lx_o2ib_cm_request(&port->nets, m->qp, m->data, m->len, m->source_port);
+		lx_o2ib_peer_request(&port->nets, m->qp, m->data, m->len, m->source_port);
 		return;
 	}
 	no = moment_new(REFUSE, m->qp);
@@ -355,7 +355,7 @@ static void reply(struct moment *m)
 	}
 	simib_established++;
 	later(moment_new(READY, qp->peer));
-	lx_o2ib_cm_established(qp->conn, m->data, m->len);
+	lx_o2ib_peer_established(qp->conn, m->data, m->len);
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */
@@ -393,7 +393,7 @@ static void message(struct moment *m)
 	to->n_recv--;
 	memcpy(lx_o2ib_conn_rx_buf(to->conn, rx), m->data, m->len);
 	complete(m, true);
-	lx_o2ib_received(to->conn, rx, m->len, true);
+	lx_o2ib_rx_received(to->conn, rx, m->len, true);
 }
 
 static void happen(void *arg)
@@ -411,22 +411,22 @@ static void happen(void *arg)
 	case REFUSE:
 		verdict(qp, m, m->why == LX_O2IB_CM_CONSUMER ? m->data[6] : -1);
 		if (qp->conn)
-			lx_o2ib_cm_rejected(qp->conn, m->why, m->data, m->len);
+			lx_o2ib_peer_rejected(qp->conn, m->why, m->data, m->len);
 		break;
 	case READY:
 		if (qp->conn)
-			lx_o2ib_cm_established(qp->conn, NULL, 0);
+			lx_o2ib_peer_established(qp->conn, NULL, 0);
 		break;
 	case GOODBYE:
 		if (qp->conn)
-			lx_o2ib_cm_failed(qp->conn, 0);
+			lx_o2ib_peer_failed(qp->conn, 0);
 		break;
 	case MESSAGE:
 		message(m);
 		break;
 	case COMPLETION:
 		if (qp->conn)
-			lx_o2ib_sent(qp->conn, m->slot, m->ok);
+			lx_o2ib_conn_sent(qp->conn, m->slot, m->ok);
 		break;
 	}
 	free(m->writes);

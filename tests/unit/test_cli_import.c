@@ -451,7 +451,7 @@ static void check_fields(const struct lx_schema *schema, const char *format)
 	for (const struct lx_field *f = schema->field; f->key; f++) {
 		if (f->type != LX_FIELD_INT || f->command)
 			continue;
-		lx_field_range(f, &low, &high);
+		lx_schema_field_range(f, &low, &high);
 		low = low < 0 ? 0 : low;
 		low = low + 2 < high ? low + 2 : high;
 		snprintf(yaml, sizeof(yaml), format, f->key, (long long)low);
@@ -464,10 +464,10 @@ static void test_each_setting(void **state)
 	start("");
 	check_settings(lx_conf_ni_settings(), NI "    tunables: {%s: %lld}\n");
 	check_settings(lx_conf_lnd_settings(LX_NET_TCP), NI "    lnd tunables: {%s: %lld}\n");
-	check_fields(&lx_ctl_route_schema,
+	check_fields(&lx_object_route_schema,
 		     NI "route:\n- {net: tcp9, gateway: 10.0.0.3@tcp1, %s: %lld}\n");
-	check_fields(&lx_ctl_buffers_schema, "routing: {enable: 1}\nbuffers: {%s: %lld}\n");
-	check_fields(&lx_ctl_selftest_schema,
+	check_fields(&lx_object_buffers_schema, "routing: {enable: 1}\nbuffers: {%s: %lld}\n");
+	check_fields(&lx_object_selftest_schema,
 		     "selftest: {enable: 1, consoles: any}\nselftest: {%s: %lld}\n");
 }
 

@@ -270,11 +270,11 @@ static void all_known(const struct lx_schema *schema, const char *before)
 
 static void test_shown_keys(void **state)
 {
-	all_known(lx_ctl_nets.group, "net:\n  - ");
-	all_known(lx_ctl_nets.row, "net:\n  - net type: tcp\n    local NI(s):\n      - ");
-	all_known(lx_ctl_peers.group, "peer:\n  - ");
-	all_known(lx_ctl_peers.row, "peer:\n  - primary nid: 1@tcp\n    peer ni:\n      - ");
-	all_known(lx_ctl_routes.row, "route:\n  - ");
+	all_known(lx_object_nets.group, "net:\n  - ");
+	all_known(lx_object_nets.row, "net:\n  - net type: tcp\n    local NI(s):\n      - ");
+	all_known(lx_object_peers.group, "peer:\n  - ");
+	all_known(lx_object_peers.row, "peer:\n  - primary nid: 1@tcp\n    peer ni:\n      - ");
+	all_known(lx_object_routes.row, "route:\n  - ");
 	/* lnetctl prints them, after "enable". */
 	lx_conf_free(parse("routing:\n    - enable: 1\n      phase: starting\n"
 			   "      seconds_left: 57\n"));

@@ -343,8 +343,8 @@ static uint32_t said(bool remote, uint32_t net, const struct lx_nid *n)
 
 		if (other->form || u->policy.rte.form)
 			continue;
-		if (n ? r->form != LX_NID_RANGE_NET && lx_nid_range_has(r, n)
-		      : r->form == LX_NID_RANGE_NET && lx_nid_range_has_net(r, net))
+		if (n ? r->form != LX_NID_RANGE_NET && lx_nidrange_has(r, n)
+		      : r->form == LX_NID_RANGE_NET && lx_nidrange_has_net(r, net))
 			return u->policy.priority;
 	}
 	return LX_PRIORITY_NONE;
@@ -370,7 +370,7 @@ static void check_all(void)
 			assert_int_equal(peer_net->priority, said(true, peer_net->id, NULL));
 			assert_int_equal(pni->priority, said(true, peer_net->id, &pni->nid));
 			lx_list_for_each(u, &a->core->udsps, link) {
-				bool here = lx_nid_range_has(&u->policy.dst, &pni->nid);
+				bool here = lx_nidrange_has(&u->policy.dst, &pni->nid);
 
 				nis |= here && u->policy.src.form;
 				gateways |= here && u->policy.rte.form;

@@ -416,7 +416,8 @@ static void walk(const struct lx_ctl_row *r, unsigned int depth)
 static void test_mutated_rows(void **state)
 {
 	static const struct lx_ctl_shown *const objects[] = {
-		&lx_ctl_nets, &lx_ctl_peers, &lx_ctl_bpf, &lx_ctl_stats, &lx_ctl_udsps,
+		&lx_object_nets,  &lx_object_peers, &lx_object_bpf,
+		&lx_object_stats, &lx_object_udsps,
 	};
 	static const char *const lnd_names[] = { "conns_per_peer", "tos", NULL };
 	struct lx_ni_info ni = { .ifname = "eth0", .lnd_tunable_names = lnd_names,
@@ -426,9 +427,9 @@ static void test_mutated_rows(void **state)
 	size_t len;
 	const void *attrs;
 
-	assert_int_equal(lx_schema_put(nlh, LX_CTL_PACKET, lx_ctl_nets.group, &ni, 9), 0);
-	assert_int_equal(lx_schema_put(nlh, LX_CTL_PACKET, lx_ctl_nets.row, &ni, 9), 0);
-	attrs = lx_schema_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
+	assert_int_equal(lx_codec_put(nlh, LX_CTL_PACKET, lx_object_nets.group, &ni, 9), 0);
+	assert_int_equal(lx_codec_put(nlh, LX_CTL_PACKET, lx_object_nets.row, &ni, 9), 0);
+	attrs = lx_codec_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
 	for (int i = 0; i < 20000; i++) {
 		const struct lx_ctl_shown *o = objects[rnd_below(N_OF(objects))];
 		size_t cut = rnd_below(4) ? len : rnd_below(len + 1);
@@ -606,7 +607,7 @@ static void test_bad_arguments(void **state)
 static void got(uint8_t command, uint16_t flags, const struct lx_schema *schema, void *obj)
 {
 	const struct nlmsghdr *nlh =
-		lx_schema_message(fake.request.data, fake.request.len, sizeof(struct lx_ctl_hdr));
+		lx_codec_message(fake.request.data, fake.request.len, sizeof(struct lx_ctl_hdr));
 	const struct lx_ctl_hdr *hdr = mnl_nlmsg_get_payload(nlh);
 	const void *attrs;
 	char text[200];
@@ -614,9 +615,9 @@ static void got(uint8_t command, uint16_t flags, const struct lx_schema *schema,
 
 	assert_int_equal(hdr->command, command);
 	assert_int_equal(nlh->nlmsg_flags, NLM_F_REQUEST | flags);
-	attrs = lx_schema_attrs(nlh, sizeof(*hdr), &len);
+	attrs = lx_codec_attrs(nlh, sizeof(*hdr), &len);
 	if (schema)
-		assert_int_equal(lx_schema_get(attrs, len, schema, obj, text, sizeof(text)), 0);
+		assert_int_equal(lx_codec_get(attrs, len, schema, obj, text, sizeof(text)), 0);
 	else
 		assert_int_equal(len, 0);
 }
@@ -645,7 +646,7 @@ static void test_net_arguments(void **state)
 	struct lx_ctl_net net;
 
 	send_it(LX_CTL_ADD, LX_CTL_NET, args);
-	got(LX_CTL_CMD_NETS, NLM_F_CREATE, &lx_ctl_net_schema, &net);
+	got(LX_CTL_CMD_NETS, NLM_F_CREATE, &lx_object_net_schema, &net);
 	assert_int_equal(net.ni.net, LX_NET(LX_NET_TCP, 3));
 	assert_string_equal(net.ni.ifname, "eth0");
 	assert_int_equal(net.ni.tun.peer_credits, 8);
@@ -666,7 +667,7 @@ static void test_peer_arguments(void **state)
 	struct lx_ctl_peer *peer = calloc(1, sizeof(*peer));
 
 	send_it(LX_CTL_ADD, LX_CTL_PEER, args);
-	got(LX_CTL_CMD_PEERS, NLM_F_CREATE, &lx_ctl_peer_schema, peer);
+	got(LX_CTL_CMD_PEERS, NLM_F_CREATE, &lx_object_peer_schema, peer);
 	assert_string_equal(lx_nid_str(&peer->primary), "10.0.0.1@tcp");
 	assert_true(peer->multi_rail); /* as lnetctl does */
 	assert_int_equal(peer->n_nids, 2);
@@ -696,22 +697,22 @@ static void test_other_arguments(void **state)
 	send_it(LX_CTL_ADD, LX_CTL_NODE, all);
 	got(LX_CTL_CMD_CONFIGURE, NLM_F_CREATE | NLM_F_APPEND, NULL, NULL);
 	send_it(LX_CTL_SHOW, LX_CTL_DISCOVER, nid);
-	got(LX_CTL_CMD_PING, NLM_F_CREATE | NLM_F_EXCL, &lx_ctl_ping_schema, &ping);
+	got(LX_CTL_CMD_PING, NLM_F_CREATE | NLM_F_EXCL, &lx_object_ping_schema, &ping);
 	assert_int_equal(ping.timeout_ms, 1000);
 	send_it(LX_CTL_ADD, LX_CTL_PREFIX, deny);
-	got(LX_CTL_CMD_PREFIXES, NLM_F_CREATE, &lx_ctl_prefix_schema, &prefix);
+	got(LX_CTL_CMD_PREFIXES, NLM_F_CREATE, &lx_object_prefix_schema, &prefix);
 	assert_int_equal(prefix.action, 2);
 	send_it(LX_CTL_SHOW, LX_CTL_TRACE, puts);
-	got(LX_CTL_CMD_TRACE, NLM_F_DUMP, &lx_ctl_filter_schema, &filter);
+	got(LX_CTL_CMD_TRACE, NLM_F_DUMP, &lx_object_filter_schema, &filter);
 	assert_int_equal(filter.type, LX_MSG_PUT);
 	send_it(LX_CTL_SHOW, LX_CTL_PEER, NULL);
-	got(LX_CTL_CMD_PEERS, NLM_F_DUMP, &lx_ctl_show_schema, &show);
+	got(LX_CTL_CMD_PEERS, NLM_F_DUMP, &lx_object_show_schema, &show);
 	assert_int_equal(show.level, LX_LEVEL_OWN);
 	send_it(LX_CTL_SHOW, LX_CTL_PEER, level);
-	got(LX_CTL_CMD_PEERS, NLM_F_DUMP, &lx_ctl_show_schema, &show);
+	got(LX_CTL_CMD_PEERS, NLM_F_DUMP, &lx_object_show_schema, &show);
 	assert_int_equal(show.level, 2);
 	send_it(LX_CTL_ADD, LX_CTL_UDSP, priority);
-	got(LX_CTL_CMD_UDSP, NLM_F_CREATE, &lx_ctl_udsp_schema, &udsp);
+	got(LX_CTL_CMD_UDSP, NLM_F_CREATE, &lx_object_udsp_schema, &udsp);
 	assert_int_equal(udsp.priority, 0);
 }
 

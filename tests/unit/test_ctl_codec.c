@@ -23,13 +23,13 @@ static void begin(struct message *m)
 
 static void finish(struct message *m)
 {
-	m->attrs = lx_schema_attrs(m->nlh, sizeof(struct lx_ctl_hdr), &m->len);
+	m->attrs = lx_codec_attrs(m->nlh, sizeof(struct lx_ctl_hdr), &m->len);
 }
 
 static void put(struct message *m, const struct lx_schema *schema, const void *obj)
 {
 	begin(m);
-	assert_int_equal(lx_schema_put(m->nlh, sizeof(m->buf), schema, obj, LX_LEVEL_OWN), 0);
+	assert_int_equal(lx_codec_put(m->nlh, sizeof(m->buf), schema, obj, LX_LEVEL_OWN), 0);
 	finish(m);
 }
 
@@ -58,9 +58,9 @@ static void test_net(void **state)
 	net.lnd[0].value = -1;
 	strcpy(net.lnd[1].name, "conns_per_peer");
 	net.lnd[1].value = 4;
-	put(&m, &lx_ctl_net_schema, &net);
+	put(&m, &lx_object_net_schema, &net);
 	assert_int_equal(
-		lx_schema_get(m.attrs, m.len, &lx_ctl_net_schema, &got, text, sizeof(text)), 0);
+		lx_codec_get(m.attrs, m.len, &lx_object_net_schema, &got, text, sizeof(text)), 0);
 	assert_int_equal(got.ni.net, net.ni.net);
 	assert_true(lx_nid_eq(&got.ni.nid, &net.ni.nid));
 	assert_string_equal(got.ni.ifname, "eth0");
@@ -82,9 +82,9 @@ static void test_peer(void **state)
 	peer->n_nids = LX_CTL_NIDS_MAX;
 	for (int i = 0; i < LX_CTL_NIDS_MAX; i++)
 		peer->nid[i] = nid_of("2001:db8::1@tcp");
-	put(&m, &lx_ctl_peer_schema, peer);
+	put(&m, &lx_object_peer_schema, peer);
 	assert_int_equal(
-		lx_schema_get(m.attrs, m.len, &lx_ctl_peer_schema, got, text, sizeof(text)), 0);
+		lx_codec_get(m.attrs, m.len, &lx_object_peer_schema, got, text, sizeof(text)), 0);
 	assert_memory_equal(got, peer, sizeof(*peer));
 	free(peer);
 	free(got);
@@ -99,18 +99,19 @@ static void test_defaults(void **state)
 	struct lx_ctl_buffers buffers;
 	char text[200];
 
-	assert_int_equal(lx_schema_get("", 0, &lx_ctl_show_schema, &show, text, sizeof(text)), 0);
+	assert_int_equal(lx_codec_get("", 0, &lx_object_show_schema, &show, text, sizeof(text)), 0);
 	assert_int_equal(show.net, LX_NET_U32_ANY);
 	assert_true(lx_nid_eq(&show.gateway, &lx_nid_any));
 	assert_int_equal(show.hop, LX_UNSET);
 	assert_int_equal(show.level, 0);
-	assert_int_equal(lx_schema_get("", 0, &lx_ctl_route_schema, &route, text, sizeof(text)), 0);
+	assert_int_equal(lx_codec_get("", 0, &lx_object_route_schema, &route, text, sizeof(text)),
+			 0);
 	assert_int_equal(route.priority, LX_UNSET);
-	assert_int_equal(lx_schema_get("", 0, &lx_ctl_net_schema, &net, text, sizeof(text)), 0);
+	assert_int_equal(lx_codec_get("", 0, &lx_object_net_schema, &net, text, sizeof(text)), 0);
 	assert_int_equal(net.ni.tun.credits, LX_UNSET);
 	assert_int_equal(net.n_lnd, 0);
-	assert_int_equal(lx_schema_get("", 0, &lx_ctl_buffers_schema, &buffers, text, sizeof(text)),
-			 0);
+	assert_int_equal(
+		lx_codec_get("", 0, &lx_object_buffers_schema, &buffers, text, sizeof(text)), 0);
 	assert_int_equal(buffers.total[LX_POOL_LARGE], LX_UNSET);
 }
 
@@ -138,15 +139,15 @@ static void test_levels(void **state)
 
 		begin(&m);
 		assert_int_equal(
-			lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_nets.row, &ni, cases[i].level),
+			lx_codec_put(m.nlh, sizeof(m.buf), lx_object_nets.row, &ni, cases[i].level),
 			0);
 		finish(&m);
-		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 2), cases[i].nid);
-		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 5), cases[i].stats);
-		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 6), cases[i].sent);
-		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 20), cases[i].credits);
-		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 10), cases[i].tunables);
-		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 11), cases[i].tunables);
+		assert_int_equal(!!lx_codec_find(m.attrs, m.len, 2), cases[i].nid);
+		assert_int_equal(!!lx_codec_find(m.attrs, m.len, 5), cases[i].stats);
+		assert_int_equal(!!lx_codec_find(m.attrs, m.len, 6), cases[i].sent);
+		assert_int_equal(!!lx_codec_find(m.attrs, m.len, 20), cases[i].credits);
+		assert_int_equal(!!lx_codec_find(m.attrs, m.len, 10), cases[i].tunables);
+		assert_int_equal(!!lx_codec_find(m.attrs, m.len, 11), cases[i].tunables);
 	}
 }
 
@@ -161,11 +162,11 @@ static void test_backup_given_nid(void **state)
 		if (given)
 			ni.given = ni.nid;
 		begin(&m);
-		assert_int_equal(
-			lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_nets.row, &ni, LX_LEVEL_BACKUP),
-			0);
+		assert_int_equal(lx_codec_put(m.nlh, sizeof(m.buf), lx_object_nets.row, &ni,
+					      LX_LEVEL_BACKUP),
+				 0);
 		finish(&m);
-		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 27), given);
+		assert_int_equal(!!lx_codec_find(m.attrs, m.len, 27), given);
 	}
 }
 
@@ -186,11 +187,10 @@ static void test_names(void **state)
 		struct message m;
 
 		begin(&m);
-		assert_int_equal(lx_schema_put(m.nlh, sizeof(m.buf), lx_ctl_lanes.row, &lane, 0),
+		assert_int_equal(lx_codec_put(m.nlh, sizeof(m.buf), lx_object_lanes.row, &lane, 0),
 				 0);
 		finish(&m);
-		assert_string_equal(lx_schema_text(lx_schema_find(m.attrs, m.len, 5)),
-				    cases[i].name);
+		assert_string_equal(lx_codec_text(lx_codec_find(m.attrs, m.len, 5)), cases[i].name);
 	}
 }
 
@@ -201,12 +201,13 @@ static void test_no_room(void **state)
 	struct message m;
 	size_t full;
 
-	put(&m, lx_ctl_stats.row, &stats);
+	put(&m, lx_object_stats.row, &stats);
 	full = m.nlh->nlmsg_len;
 	for (size_t size = sizeof(struct nlmsghdr) + 4; size < full; size++) {
 		begin(&m);
-		assert_int_equal(lx_schema_put(m.nlh, size, lx_ctl_stats.row, &stats, LX_LEVEL_OWN),
-				 -EMSGSIZE);
+		assert_int_equal(
+			lx_codec_put(m.nlh, size, lx_object_stats.row, &stats, LX_LEVEL_OWN),
+			-EMSGSIZE);
 		assert_int_equal(m.nlh->nlmsg_len, sizeof(struct nlmsghdr) + 4);
 	}
 }
@@ -231,18 +232,20 @@ static void check_numbers(const struct lx_schema *group, const struct lx_schema 
 }
 
 static const struct lx_ctl_shown *const objects[] = {
-	&lx_ctl_nets,	    &lx_ctl_peers,	  &lx_ctl_routes,   &lx_ctl_udsps,
-	&lx_ctl_recovery,   &lx_ctl_conns,	  &lx_ctl_pings,    &lx_ctl_routing_info,
-	&lx_ctl_stats,	    &lx_ctl_tunables,	  &lx_ctl_events,   &lx_ctl_statuses,
-	&lx_ctl_faults,	    &lx_ctl_selftests,	  &lx_ctl_answers,  &lx_ctl_columns,
-	&lx_ctl_bpf,	    &lx_ctl_bpf_features, &lx_ctl_bpf_sets, &lx_ctl_bpf_hooks,
-	&lx_ctl_bpf_tables, &lx_ctl_bpf_objects,  &lx_ctl_streams,  &lx_ctl_lanes,
-	&lx_ctl_traces,	    &lx_ctl_guards,	  &lx_ctl_bans,	    &lx_ctl_prefixes,
-	&lx_ctl_refusals
+	&lx_object_nets,	&lx_object_peers,	 &lx_object_routes,
+	&lx_object_udsps,	&lx_object_recovery,	 &lx_object_conns,
+	&lx_object_pings,	&lx_object_routing_info, &lx_object_stats,
+	&lx_object_tunables,	&lx_object_events,	 &lx_object_statuses,
+	&lx_object_faults,	&lx_object_selftests,	 &lx_object_answers,
+	&lx_object_columns,	&lx_object_bpf,		 &lx_object_bpf_features,
+	&lx_object_bpf_sets,	&lx_object_bpf_hooks,	 &lx_object_bpf_tables,
+	&lx_object_bpf_objects, &lx_object_streams,	 &lx_object_lanes,
+	&lx_object_traces,	&lx_object_guards,	 &lx_object_bans,
+	&lx_object_prefixes,	&lx_object_refusals
 };
 
 /* clang-format off */
-#define REQUEST(name) { "request " #name, &lx_ctl_##name##_schema }
+#define REQUEST(name) { "request " #name, &lx_object_##name##_schema }
 static const struct {
 	const char *name;
 	const struct lx_schema *schema;
@@ -336,7 +339,7 @@ static void refuse(struct message *m, const struct lx_schema *schema, int error,
 	int err;
 
 	finish(m);
-	err = lx_schema_get(m->attrs, m->len, schema, &obj, text, sizeof(text));
+	err = lx_codec_get(m->attrs, m->len, schema, &obj, text, sizeof(text));
 	if (err != error || !strstr(text, what))
 		fail_msg("%d \"%s\", expected %d \"%s\"", err, text, error, what);
 }
@@ -348,46 +351,46 @@ static void test_refused(void **state)
 
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 1, "nonet");
-	refuse(&m, &lx_ctl_route_schema, -EINVAL, "net: \"nonet\" is not a net");
+	refuse(&m, &lx_object_route_schema, -EINVAL, "net: \"nonet\" is not a net");
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 2, "1.2.3@tcp");
-	refuse(&m, &lx_ctl_route_schema, -EINVAL, "is not a NID (10.0.0.1@tcp, ...)");
+	refuse(&m, &lx_object_route_schema, -EINVAL, "is not a NID (10.0.0.1@tcp, ...)");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 3, "abc"); /* no NUL */
-	refuse(&m, &lx_ctl_route_schema, -EPROTO, "gateway: not a string");
+	refuse(&m, &lx_object_route_schema, -EPROTO, "gateway: not a string");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 8, "10.0\0.1"); /* a NUL inside */
-	refuse(&m, &lx_ctl_route_schema, -EPROTO, "gateway: not a string");
+	refuse(&m, &lx_object_route_schema, -EPROTO, "gateway: not a string");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 0, "");
-	refuse(&m, &lx_ctl_route_schema, -EPROTO, "gateway: not a string");
+	refuse(&m, &lx_object_route_schema, -EPROTO, "gateway: not a string");
 	begin(&m);
 	mnl_attr_put_u32(m.nlh, 3, 1);
-	refuse(&m, &lx_ctl_route_schema, -EPROTO, "hop: not a number");
+	refuse(&m, &lx_object_route_schema, -EPROTO, "hop: not a number");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 3, 1ULL << 31);
-	refuse(&m, &lx_ctl_route_schema, -EINVAL, "hop: 2147483648 is not in 1..255");
+	refuse(&m, &lx_object_route_schema, -EINVAL, "hop: 2147483648 is not in 1..255");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 2, 2);
-	refuse(&m, &lx_ctl_peer_schema, -EINVAL, "Multi-Rail: 2 is not in 0..1");
+	refuse(&m, &lx_object_peer_schema, -EINVAL, "Multi-Rail: 2 is not in 0..1");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 99, 2);
-	refuse(&m, &lx_ctl_peer_schema, -EOPNOTSUPP, "unknown attribute 99");
+	refuse(&m, &lx_object_peer_schema, -EOPNOTSUPP, "unknown attribute 99");
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 6, "a_name_that_is_longer_than_any_tunable_has");
-	refuse(&m, &lx_ctl_show_schema, -EINVAL, "is too long");
+	refuse(&m, &lx_object_show_schema, -EINVAL, "is too long");
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 2, "*");
-	refuse(&m, &lx_ctl_route_schema, -EINVAL, "gateway: \"*\" is not a NID");
+	refuse(&m, &lx_object_route_schema, -EINVAL, "gateway: \"*\" is not a NID");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 3, 1);
 	mnl_attr_put_u64(m.nlh, 3, 2);
-	refuse(&m, &lx_ctl_route_schema, -EPROTO, "hop: given twice");
+	refuse(&m, &lx_object_route_schema, -EPROTO, "hop: given twice");
 	begin(&m);
 	nest = mnl_attr_nest_start(m.nlh, 4);
 	mnl_attr_nest_end(m.nlh, mnl_attr_nest_start(m.nlh, 1)); /* an NI without a NID */
 	mnl_attr_nest_end(m.nlh, nest);
-	refuse(&m, &lx_ctl_peer_schema, -EPROTO, "nid: missing");
+	refuse(&m, &lx_object_peer_schema, -EPROTO, "nid: missing");
 	begin(&m);
 	nest = mnl_attr_nest_start(m.nlh, 4);
 	for (int i = 0; i <= LX_CTL_NIDS_MAX; i++) {
@@ -397,7 +400,7 @@ static void test_refused(void **state)
 		mnl_attr_nest_end(m.nlh, one);
 	}
 	mnl_attr_nest_end(m.nlh, nest);
-	refuse(&m, &lx_ctl_peer_schema, -EINVAL, "peer ni: more than 128");
+	refuse(&m, &lx_object_peer_schema, -EINVAL, "peer ni: more than 128");
 }
 
 /* A valid message with any byte removed or changed is decoded or refused. */
@@ -413,7 +416,7 @@ static const char *answer_to(const struct lx_schema *schema, const struct lx_fie
 	mnl_attr_put_u64(m.nlh, f->attr, (uint64_t)value);
 	finish(&m);
 	text[0] = '\0';
-	lx_schema_get(m.attrs, m.len, schema, &obj, text, sizeof(text));
+	lx_codec_get(m.attrs, m.len, schema, &obj, text, sizeof(text));
 	return text;
 }
 
@@ -450,11 +453,11 @@ static void test_damaged(void **state)
 	peer->n_nids = 3;
 	for (int i = 0; i < 3; i++)
 		peer->nid[i] = nid_of("10.0.0.2@tcp");
-	put(&m, &lx_ctl_peer_schema, peer);
+	put(&m, &lx_object_peer_schema, peer);
 	for (size_t len = 0; len < m.len; len++) {
 		copy = malloc(len + 1); /* exact, so that a sanitizer detects reads beyond it */
 		memcpy(copy, m.attrs, len);
-		lx_schema_get(copy, len, &lx_ctl_peer_schema, got, text, sizeof(text));
+		lx_codec_get(copy, len, &lx_object_peer_schema, got, text, sizeof(text));
 		free(copy);
 	}
 	for (int i = 0; i < 20000; i++) {
@@ -462,7 +465,7 @@ static void test_damaged(void **state)
 		memcpy(copy, m.attrs, m.len);
 		for (int j = rnd_below(4); j >= 0; j--)
 			copy[rnd_below(m.len)] = rnd();
-		if (!lx_schema_get(copy, m.len, &lx_ctl_peer_schema, got, text, sizeof(text)))
+		if (!lx_codec_get(copy, m.len, &lx_object_peer_schema, got, text, sizeof(text)))
 			assert_true(got->n_nids <= LX_CTL_NIDS_MAX);
 		free(copy);
 	}
@@ -480,12 +483,12 @@ static void test_message_length(void **state)
 
 	for (size_t i = 0; i < N_OF(lengths); i++) {
 		nlh->nlmsg_len = lengths[i];
-		assert_null(lx_schema_message(buf, sizeof(buf), sizeof(struct lx_ctl_hdr)));
+		assert_null(lx_codec_message(buf, sizeof(buf), sizeof(struct lx_ctl_hdr)));
 	}
 	nlh->nlmsg_len = 20;
-	assert_ptr_equal(lx_schema_message(buf, 20, sizeof(struct lx_ctl_hdr)), buf);
+	assert_ptr_equal(lx_codec_message(buf, 20, sizeof(struct lx_ctl_hdr)), buf);
 	for (size_t len = 0; len < 20; len++)
-		assert_null(lx_schema_message(buf, len, sizeof(struct lx_ctl_hdr)));
+		assert_null(lx_codec_message(buf, len, sizeof(struct lx_ctl_hdr)));
 }
 
 /* ---- the socket's name ------------------------------------------------------------- */

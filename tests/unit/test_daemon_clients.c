@@ -61,9 +61,9 @@ static const char *error_of(int fd, const struct nlmsghdr *nlh, int *ret_error)
 	assert_int_equal(got->nlmsg_seq, 77);
 	head = got->nlmsg_type == NLMSG_DONE ? sizeof(int32_t) : sizeof(struct nlmsgerr);
 	*ret_error = *(const int32_t *)mnl_nlmsg_get_payload(got);
-	attrs = lx_schema_attrs(got, head, &len);
-	text = lx_schema_find(attrs, len, LX_CTL_ERR_TEXT);
-	return text ? lx_schema_text(text) : "";
+	attrs = lx_codec_attrs(got, head, &len);
+	text = lx_codec_find(attrs, len, LX_CTL_ERR_TEXT);
+	return text ? lx_codec_text(text) : "";
 }
 
 static void test_bad_requests(void **state)
@@ -224,8 +224,8 @@ static void test_slow_reader(void **state)
 	start(peers);
 	fd = connect_raw();
 	nlh = request(buf, LX_CTL_CMD_PEERS, NLM_F_DUMP, LX_CTL_VERSION);
-	assert_int_equal(lx_schema_put(nlh, sizeof(buf), &lx_ctl_show_schema, &show, LX_LEVEL_OWN),
-			 0);
+	assert_int_equal(
+		lx_codec_put(nlh, sizeof(buf), &lx_object_show_schema, &show, LX_LEVEL_OWN), 0);
 	assert_int_equal(send(fd, buf, nlh->nlmsg_len, 0), nlh->nlmsg_len);
 	for (int i = 0; i < 20; i++)
 		expect(0, "lnetx daemon");
@@ -351,7 +351,7 @@ static void test_leavers(void **state)
 
 		if (i & 1) {
 			nlh = request(buf, LX_CTL_CMD_PING, NLM_F_DUMP, LX_CTL_VERSION);
-			lx_schema_put(nlh, sizeof(buf), &lx_ctl_ping_schema, &ping, LX_LEVEL_OWN);
+			lx_codec_put(nlh, sizeof(buf), &lx_object_ping_schema, &ping, LX_LEVEL_OWN);
 		} else {
 			nlh = request(buf, i & 2 ? LX_CTL_CMD_STATS : LX_CTL_CMD_CONFIGURE,
 				      i & 4 ? NLM_F_CREATE : 0, LX_CTL_VERSION);
@@ -401,8 +401,8 @@ static void test_slow_monitor(void **state)
 			const void *attrs;
 			size_t attrs_len;
 
-			attrs = lx_schema_attrs(nlh, sizeof(struct lx_ctl_hdr), &attrs_len);
-			a = lx_schema_find(attrs, attrs_len, 2);
+			attrs = lx_codec_attrs(nlh, sizeof(struct lx_ctl_hdr), &attrs_len);
+			a = lx_codec_find(attrs, attrs_len, 2);
 			lost += a ? mnl_attr_get_u64(a) : 0;
 			told++;
 		}

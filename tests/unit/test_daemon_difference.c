@@ -117,7 +117,7 @@ static struct lx_facts facts(void)
 {
 	struct lx_facts f;
 
-	assert_int_equal(lx_facts_take(NULL, NULL, &f), 0);
+	assert_int_equal(lx_difference_take(NULL, NULL, &f), 0);
 	return f;
 }
 
@@ -127,11 +127,11 @@ static void changes(struct lx_facts *read, struct lx_facts *before)
 	struct lx_facts after = facts();
 
 	lines[0] = '\0';
-	lx_facts_log_changes("reload", read, before, &after);
+	lx_difference_log_changes("reload", read, before, &after);
 	if (read != before)
-		lx_facts_clear(read);
-	lx_facts_clear(before);
-	lx_facts_clear(&after);
+		lx_difference_clear(read);
+	lx_difference_clear(before);
+	lx_difference_clear(&after);
 }
 
 static void nothing_changes(void **state)

@@ -60,7 +60,7 @@ static int make(const char *to)
 {
 	struct lx_lst_msg msg;
 
-	lx_lst_init(&msg, LX_LST_MAKE_SESSION_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_MAKE_SESSION_REQ, LX_LST_FEATURES);
 	msg.make.sid = session();
 	strcpy(msg.make.name, "s");
 	return ask(to, LX_LST_MAKE_SESSION, &msg, NULL, 0);
@@ -70,7 +70,7 @@ static int end(const char *to)
 {
 	struct lx_lst_msg msg;
 
-	lx_lst_init(&msg, LX_LST_REMOVE_SESSION_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_REMOVE_SESSION_REQ, LX_LST_FEATURES);
 	msg.remove.sid = session();
 	return ask(to, LX_LST_REMOVE_SESSION, &msg, NULL, 0);
 }
@@ -79,7 +79,7 @@ static int add(const char *to, bool client, const struct lx_lst_dest *dests, uin
 {
 	struct lx_lst_msg msg;
 
-	lx_lst_init(&msg, LX_LST_TEST_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_TEST_REQ, LX_LST_FEATURES);
 	msg.test.sid = session();
 	msg.test.batch = 1;
 	msg.test.service = LX_LST_PING;
@@ -102,12 +102,12 @@ static void test_session(void **state)
 	assert_int_equal(make(C), 0);
 	assert_int_equal(add(C, false, NULL, 0), 0);
 	assert_int_equal(add(B, true, &dest, 1), 0);
-	lx_lst_init(&msg, LX_LST_BATCH_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_BATCH_REQ, LX_LST_FEATURES);
 	msg.batch.sid = session();
 	msg.batch.batch = 1;
 	msg.batch.op = LX_LST_BATCH_RUN;
 	assert_int_equal(ask(B, LX_LST_BATCH, &msg, NULL, 0), 0);
-	lx_lst_init(&msg, LX_LST_STAT_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_STAT_REQ, LX_LST_FEATURES);
 	msg.stat.sid = session();
 	assert_int_equal(ask(C, LX_LST_STAT, &msg, NULL, 0), 0);
 	/* Each of the seven pings arrived. */
@@ -130,7 +130,7 @@ static void test_two(void **state)
 
 	lst_world_new(&sim_plain, 3, NULL);
 	assert_int_equal(make(B), 0);
-	lx_lst_init(&msg, LX_LST_DEBUG_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_DEBUG_REQ, LX_LST_FEATURES);
 	other = msg;
 	one = begin(B, LX_LST_DEBUG, &msg, NULL, 0, &a);
 	two = begin(C, LX_LST_DEBUG, &other, NULL, 0, &b);
@@ -154,7 +154,7 @@ static void test_silence(void **state)
 
 	lst_world_new(&sim_plain, 2, NULL);
 	lx_sim_dead(lst_sim, B, true);
-	lx_lst_init(&msg, LX_LST_DEBUG_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_DEBUG_REQ, LX_LST_FEATURES);
 	waits = begin(B, LX_LST_DEBUG, &msg, NULL, 0, &a);
 	lx_sim_run(lst_sim, SEC);
 	lx_lst_ask_give_up(waits, -ETIMEDOUT);
@@ -178,7 +178,7 @@ static void test_refused(void **state)
 	struct lx_lst_msg msg;
 
 	lst_world_new(&sim_plain, 2, NULL);
-	lx_lst_init(&msg, LX_LST_DEBUG_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_DEBUG_REQ, LX_LST_FEATURES);
 	assert_int_equal(lx_lst_ask_new(lst_node[0].node, &id, LX_LST_DEBUG, &msg, &dest, 1,
 					on_answer, NULL, &none), -EINVAL);
 	assert_int_equal(lx_lst_ask_new(lst_node[0].node, &id, LX_LST_TEST, &msg, &dest,

@@ -12,7 +12,7 @@ static struct lx_nid_range range(const char *text)
 {
 	struct lx_nid_range r;
 
-	if (lx_nid_range_parse(text, &r))
+	if (lx_nidrange_parse(text, &r))
 		fail_msg("\"%s\" is a range", text);
 	return r;
 }
@@ -103,16 +103,16 @@ static void test_forms(void **state)
 
 	for (size_t i = 0; i < N_OF(good); i++) {
 		r = range(good[i].text);
-		assert_string_equal(lx_nid_range_format(&r, text, sizeof(text)),
+		assert_string_equal(lx_nidrange_format(&r, text, sizeof(text)),
 				    good[i].printed ? good[i].printed : good[i].text);
 	}
 	for (size_t i = 0; i < N_OF(bad); i++) {
-		if (!lx_nid_range_parse(bad[i], &r))
+		if (!lx_nidrange_parse(bad[i], &r))
 			fail_msg("\"%s\" is no range", bad[i]);
 	}
 	memset(longest, '0', sizeof(longest));
 	strcpy(longest + sizeof(longest) - sizeof("1.0.0.1@tcp"), "1.0.0.1@tcp");
-	assert_int_equal(lx_nid_range_parse(longest, &r), -EINVAL);
+	assert_int_equal(lx_nidrange_parse(longest, &r), -EINVAL);
 }
 
 static bool has(const char *text, const char *nid_text)
@@ -121,7 +121,7 @@ static bool has(const char *text, const char *nid_text)
 	struct lx_nid nid;
 
 	assert_int_equal(lx_nid_parse(nid_text, &nid), 0);
-	return lx_nid_range_has(&r, &nid);
+	return lx_nidrange_has(&r, &nid);
 }
 
 static bool has_net(const char *text, const char *net_text)
@@ -130,7 +130,7 @@ static bool has_net(const char *text, const char *net_text)
 	uint32_t net;
 
 	assert_int_equal(lx_net_parse(net_text, &net), 0);
-	return lx_nid_range_has_net(&r, net);
+	return lx_nidrange_has_net(&r, net);
 }
 
 static void test_match(void **state)
@@ -160,9 +160,9 @@ static void test_match(void **state)
 	assert_false(has("fd00::1@tcp1", "fd00::1@tcp"));
 	assert_true(has("0@lo", "0@lo") && has("lo", "0@lo"));
 
-	assert_false(lx_nid_range_has(&none, &lx_nid_any));
-	assert_false(lx_nid_range_has(&none, &lx_nid_lo));
-	assert_false(lx_nid_range_has_net(&none, 0));
+	assert_false(lx_nidrange_has(&none, &lx_nid_any));
+	assert_false(lx_nidrange_has(&none, &lx_nid_lo));
+	assert_false(lx_nidrange_has_net(&none, 0));
 }
 
 /* A list short enough to be expanded. */
@@ -201,12 +201,12 @@ static void test_against_expansion(void **state)
 		snprintf(text, sizeof(text), "%s.%s.%s.%s@tcp%u", octet[0], octet[1], octet[2],
 			 octet[3], (unsigned int)rnd_below(3));
 		r = range(text);
-		again = range(lx_nid_range_format(&r, printed, sizeof(printed)));
+		again = range(lx_nidrange_format(&r, printed, sizeof(printed)));
 		assert_memory_equal(&r, &again, sizeof(r));
 		if (lx_nid_expand(text, N_EXPANDED, &nids, &n))
 			fail_msg("cannot expand %s", text);
 		for (size_t i = 0; i < n; i++)
-			assert_true(lx_nid_range_has(&r, &nids[i]));
+			assert_true(lx_nidrange_has(&r, &nids[i]));
 		/* Neighbouring NIDs match only if they are in the list. */
 		for (int i = 0; i < 200; i++) {
 			bool listed = false;
@@ -215,7 +215,7 @@ static void test_against_expansion(void **state)
 			probe.addr[rnd_below(4)] += 1 + rnd_below(3);
 			for (size_t j = 0; j < n && !listed; j++)
 				listed = lx_nid_eq(&nids[j], &probe);
-			assert_int_equal(lx_nid_range_has(&r, &probe), listed);
+			assert_int_equal(lx_nidrange_has(&r, &probe), listed);
 		}
 		free(nids);
 	}
@@ -240,10 +240,10 @@ static void test_any_text(void **state)
 				text[i] = alphabet[rnd_below(sizeof(alphabet) - 1)];
 			text[len] = '\0';
 		}
-		if (lx_nid_range_parse(text, &r))
+		if (lx_nidrange_parse(text, &r))
 			continue;
 		n++;
-		again = range(lx_nid_range_format(&r, printed, sizeof(printed)));
+		again = range(lx_nidrange_format(&r, printed, sizeof(printed)));
 		assert_memory_equal(&r, &again, sizeof(r));
 	}
 	assert_true(n > 1000);
@@ -257,21 +257,21 @@ static void test_lists(void **state)
 	size_t n;
 
 	assert_int_equal(
-		lx_nid_ranges_parse(" 10.0.0.[1,3-4]@tcp,tcp[1,2]\n,, fd00::1@tcp ", &r, &n), 0);
+		lx_nidranges_parse(" 10.0.0.[1,3-4]@tcp,tcp[1,2]\n,, fd00::1@tcp ", &r, &n), 0);
 	assert_int_equal(n, 3);
-	assert_string_equal(lx_nid_range_format(&r[0], text, sizeof(text)), "10.0.0.[1,3-4]@tcp");
-	assert_string_equal(lx_nid_range_format(&r[1], text, sizeof(text)), "tcp[1,2]");
-	assert_string_equal(lx_nid_range_format(&r[2], text, sizeof(text)), "fd00::1@tcp");
+	assert_string_equal(lx_nidrange_format(&r[0], text, sizeof(text)), "10.0.0.[1,3-4]@tcp");
+	assert_string_equal(lx_nidrange_format(&r[1], text, sizeof(text)), "tcp[1,2]");
+	assert_string_equal(lx_nidrange_format(&r[2], text, sizeof(text)), "fd00::1@tcp");
 	free(r);
-	assert_int_equal(lx_nid_ranges_parse("", &r, &n), -EINVAL);
-	assert_int_equal(lx_nid_ranges_parse(", ,", &r, &n), -EINVAL);
-	assert_int_equal(lx_nid_ranges_parse("tcp,bogus", &r, &n), -EINVAL);
-	assert_int_equal(lx_nid_ranges_parse("10.0.0.[1,2@tcp", &r, &n), -EINVAL);
+	assert_int_equal(lx_nidranges_parse("", &r, &n), -EINVAL);
+	assert_int_equal(lx_nidranges_parse(", ,", &r, &n), -EINVAL);
+	assert_int_equal(lx_nidranges_parse("tcp,bogus", &r, &n), -EINVAL);
+	assert_int_equal(lx_nidranges_parse("10.0.0.[1,2@tcp", &r, &n), -EINVAL);
 	for (int i = 0; i < 257; i++)
 		strcat(many, "tcp,");
-	assert_int_equal(lx_nid_ranges_parse(many, &r, &n), -E2BIG);
+	assert_int_equal(lx_nidranges_parse(many, &r, &n), -E2BIG);
 	memset(many, '1', 1999);
-	assert_int_equal(lx_nid_ranges_parse(many, &r, &n), -EINVAL);
+	assert_int_equal(lx_nidranges_parse(many, &r, &n), -EINVAL);
 	free(many);
 }
 

@@ -320,9 +320,9 @@ static void stale_request(void **state)
 	size_t len;
 
 	put_one(a, b, B, 10, 10, true);
-	lx_o2ib_encode(&m, buf, false);
+	lx_o2ib_proto_encode(&m, buf, false);
 	assert_int_equal(simib_request(B, buf, 56, 1023, got, &len), LX_O2IB_REJ_STALE);
-	assert_int_equal(lx_o2ib_rej_decode(got, len, &rej), 0);
+	assert_int_equal(lx_o2ib_proto_rej_decode(got, len, &rej), 0);
 	assert_true(rej.incarnation == net_of(b)->incarnation);
 	assert_null(conn_of(b));
 	assert_int_equal(simib_request(B, buf, 56, 1023, got, &len), 0);
@@ -374,17 +374,17 @@ static void passive_checks(void **state)
 		m.nob = 56;
 		if (!m.params.max_frags)
 			m.params = (struct lx_o2ib_params){ 8, 257, 4096 };
-		lx_o2ib_encode(&m, buf, false);
+		lx_o2ib_proto_encode(&m, buf, false);
 		why = simib_request(B, buf, 56, requests[i].source_port ? 1024 : 1023, got, &len);
 		if (why != requests[i].why)
 			fail_msg("%s: %d", requests[i].what, why);
 		if (!why) {
-			assert_int_equal(lx_o2ib_decode(got, len, &m), 0);
+			assert_int_equal(lx_o2ib_proto_decode(got, len, &m), 0);
 			assert_int_equal(m.type, LX_O2IB_CONNACK);
 			assert_true(m.dst_incarnation == 4711 && m.src_nid == B_NID);
 			continue;
 		}
-		assert_int_equal(lx_o2ib_rej_decode(got, len, &rej), 0);
+		assert_int_equal(lx_o2ib_proto_rej_decode(got, len, &rej), 0);
 		if (why == LX_O2IB_REJ_DEPTH)
 			assert_int_equal(rej.params.queue_depth, 8);
 		if (why == LX_O2IB_REJ_FRAGS)

@@ -59,7 +59,7 @@ static void core_reply_length(size_t length)
 
 static int hw_dial(struct lx_o2ib_conn *c, const void *pdata, size_t len)
 {
-	assert_int_equal(lx_o2ib_decode(pdata, len, &dialled), 0);
+	assert_int_equal(lx_o2ib_proto_decode(pdata, len, &dialled), 0);
 	conn = c;
 	n_dials++;
 	return 0;
@@ -75,7 +75,7 @@ static void hw_reject(struct lx_o2ib_net *net, void *request, const void *pdata,
 {
 	struct lx_o2ib_rej rej;
 
-	assert_int_equal(lx_o2ib_rej_decode(pdata, len, &rej), 0);
+	assert_int_equal(lx_o2ib_proto_rej_decode(pdata, len, &rej), 0);
 	rejected = rej.why;
 }
 
@@ -91,7 +91,7 @@ static int hw_post_send(struct lx_o2ib_conn *c, unsigned int slot, size_t nob,
 {
 	struct lx_o2ib_msg m;
 
-	assert_int_equal(lx_o2ib_decode(lx_o2ib_conn_slot_buf(c, slot), nob, &m), 0);
+	assert_int_equal(lx_o2ib_proto_decode(lx_o2ib_conn_slot_buf(c, slot), nob, &m), 0);
 	assert_int_equal(m.version, c->version);
 	assert_true(n_posted < POSTED);
 	posted[n_posted].type = m.type;
@@ -173,7 +173,7 @@ static void receive_put(void)
 static void complete_all(void)
 {
 	for (unsigned int i = 0; i < n_posted && conn; i++)
-		lx_o2ib_sent(conn, posted[i].slot, true);
+		lx_o2ib_conn_sent(conn, posted[i].slot, true);
 	n_posted = 0;
 }
 
@@ -189,8 +189,8 @@ static void say_no(enum lx_o2ib_cm_reject why, const struct lx_o2ib_rej *rej)
 {
 	uint8_t buf[148] = { 0 }; /* the CM pads */
 
-	lx_o2ib_rej_encode(rej, buf);
-	lx_o2ib_cm_rejected(conn, why, buf, sizeof(buf));
+	lx_o2ib_proto_rej_encode(rej, buf);
+	lx_o2ib_peer_rejected(conn, why, buf, sizeof(buf));
 }
 
 #define FAILS(e, h) .error = e, .hstatus = LX_HSTATUS_##h
@@ -285,10 +285,10 @@ static void rejects(void **state)
 static void rejects_that_are_none(void **state)
 {
 	put(100);
-	lx_o2ib_cm_rejected(conn, LX_O2IB_CM_CONSUMER, "what is this, then?.....", 24);
+	lx_o2ib_peer_rejected(conn, LX_O2IB_CM_CONSUMER, "what is this, then?.....", 24);
 	assert_int_equal(last_status, -ECONNREFUSED);
 	put(100);
-	lx_o2ib_cm_rejected(conn, LX_O2IB_CM_CONSUMER, NULL, 0);
+	lx_o2ib_peer_rejected(conn, LX_O2IB_CM_CONSUMER, NULL, 0);
 	assert_int_equal(n_ended, 2);
 	assert_int_equal(n_dials, 2);
 }
@@ -402,8 +402,8 @@ static void connacks(void **state)
 		m.nob = sizeof(buf);
 		m.params = (struct lx_o2ib_params){ 8, 257, 4096 };
 		cases[i].spoil(&m);
-		lx_o2ib_encode(&m, buf, false);
-		lx_o2ib_cm_established(conn, buf, sizeof(buf));
+		lx_o2ib_proto_encode(&m, buf, false);
+		lx_o2ib_peer_established(conn, buf, sizeof(buf));
 		assert_int_equal(n_posted, !cases[i].error);
 		assert_int_equal(n_ended, !!cases[i].error);
 		if (cases[i].error)
@@ -415,7 +415,7 @@ static void connacks(void **state)
 	/* No data at all. */
 	setup(NULL);
 	put(100);
-	lx_o2ib_cm_established(conn, NULL, 0);
+	lx_o2ib_peer_established(conn, NULL, 0);
 	assert_int_equal(last_status, -EPROTO);
 	teardown(NULL);
 }
@@ -432,9 +432,9 @@ static int request_from(uint64_t nid, uint64_t incarnation)
 	m.dst_incarnation = 0;
 	m.nob = sizeof(buf);
 	m.params = (struct lx_o2ib_params){ 8, 257, 4096 };
-	lx_o2ib_encode(&m, buf, false);
+	lx_o2ib_proto_encode(&m, buf, false);
 	rejected = 0;
-	lx_o2ib_cm_request(&hand.nets, NULL, buf, sizeof(buf), 1023);
+	lx_o2ib_peer_request(&hand.nets, NULL, buf, sizeof(buf), 1023);
 	return rejected;
 }
 
@@ -455,7 +455,7 @@ static void race_lost(void **state)
 	assert_int_equal(n_dials, 1);
 	assert_int_equal(n_ended, 0);
 	conn = theirs;
-	lx_o2ib_cm_established(theirs, NULL, 0);
+	lx_o2ib_peer_established(theirs, NULL, 0);
 	assert_int_equal(n_posted, 1);
 	complete_all();
 	assert_int_equal(n_ended, 1);
@@ -554,7 +554,7 @@ static void lost(void **state)
 {
 	connect_up(100);
 	complete_all();
-	lx_o2ib_cm_failed(conn, 0);
+	lx_o2ib_peer_failed(conn, 0);
 	assert_int_equal(n_closed, 1);
 	assert_int_equal(hand.n_lost, 0);
 	connect_up(100);
@@ -562,10 +562,10 @@ static void lost(void **state)
 	assert_int_equal(lx_o2ib_lnd.disconnect(&hand.ni, NULL), 1);
 	assert_int_equal(hand.n_lost, 0);
 	connect_up(100);
-	lx_o2ib_sent(conn, posted[0].slot, false);
+	lx_o2ib_conn_sent(conn, posted[0].slot, false);
 	assert_int_equal(hand.n_lost, 1);
 	put(100);
-	lx_o2ib_cm_failed(conn, -EHOSTUNREACH);
+	lx_o2ib_peer_failed(conn, -EHOSTUNREACH);
 	assert_int_equal(hand.n_lost, 2);
 }
 
@@ -594,12 +594,12 @@ static void credits_v2(void **state)
 	for (unsigned int i = 0; i < 12; i++)
 		receive_put();
 	assert_int_equal(n_posted, 2);
-	lx_o2ib_sent(conn, posted[0].slot, true);
+	lx_o2ib_conn_sent(conn, posted[0].slot, true);
 	assert_int_equal(n_posted, 3);
 	assert_int_equal(posted[2].type, LX_O2IB_NOOP);
 	assert_int_equal(posted[2].credits, 8);
-	lx_o2ib_sent(conn, posted[1].slot, true);
-	lx_o2ib_sent(conn, posted[2].slot, true);
+	lx_o2ib_conn_sent(conn, posted[1].slot, true);
+	lx_o2ib_conn_sent(conn, posted[2].slot, true);
 	n_posted = 0;
 	credits_back(8);
 	complete_all();
@@ -630,7 +630,7 @@ static void least_depth(void **state)
 		assert_int_equal(posted[0].type, LX_O2IB_NOOP);
 		assert_int_equal(posted[0].credits, 1);
 		n_posted = 0;
-		lx_o2ib_sent(conn, posted[0].slot, true);
+		lx_o2ib_conn_sent(conn, posted[0].slot, true);
 	}
 	assert_int_equal(n_posted, 0);
 }
@@ -770,7 +770,7 @@ static void late_answer(void **state)
 static void send_fails(void **state)
 {
 	connect_up(100);
-	lx_o2ib_sent(conn, posted[0].slot, false);
+	lx_o2ib_conn_sent(conn, posted[0].slot, false);
 	assert_int_equal(last_status, -EIO);
 	assert_int_equal(last_hstatus, LX_HSTATUS_REMOTE_DROPPED);
 }

@@ -32,7 +32,7 @@ static void expect_again(const struct lx_o2ib_msg *msg, const void *bytes, size_
 
 	assert_int_equal(msg->nob, len);
 	memset(again, 0xa5, sizeof(again));
-	lx_o2ib_encode(msg, again, false);
+	lx_o2ib_proto_encode(msg, again, false);
 	assert_memory_equal(again, bytes, len);
 	assert_int_equal(again[len], 0xa5);
 }
@@ -46,7 +46,7 @@ static void examples(void **state)
 
 	n = unhex(noop_text, buf, sizeof(buf));
 	assert_int_equal(n, 48);
-	assert_int_equal(lx_o2ib_decode(buf, n, &msg), 0);
+	assert_int_equal(lx_o2ib_proto_decode(buf, n, &msg), 0);
 	assert_int_equal(msg.type, LX_O2IB_NOOP);
 	assert_int_equal(msg.credits, 4);
 	assert_true(msg.src_nid == A && msg.dst_nid == B);
@@ -54,7 +54,7 @@ static void examples(void **state)
 	expect_again(&msg, buf, n);
 
 	n = unhex(connreq_text, buf, sizeof(buf));
-	assert_int_equal(lx_o2ib_decode(buf, n, &msg), 0);
+	assert_int_equal(lx_o2ib_proto_decode(buf, n, &msg), 0);
 	assert_int_equal(msg.type, LX_O2IB_CONNREQ);
 	assert_true(msg.src_incarnation == 0x5f0e1d2c3b4a5ULL && msg.dst_incarnation == 0);
 	assert_int_equal(msg.params.queue_depth, 8);
@@ -63,7 +63,7 @@ static void examples(void **state)
 	expect_again(&msg, buf, n);
 
 	n = unhex(reject_text, buf, sizeof(buf));
-	assert_int_equal(lx_o2ib_rej_decode(buf, n, &rej), 0);
+	assert_int_equal(lx_o2ib_proto_rej_decode(buf, n, &rej), 0);
 	assert_int_equal(rej.why, LX_O2IB_REJ_RACE);
 	assert_true(rej.incarnation == 0x5f0e1d2c3b4a5ULL);
 }
@@ -75,27 +75,27 @@ static void checksum(void **state)
 	uint8_t buf[48];
 
 	unhex(noop_text, buf, sizeof(buf));
-	assert_int_equal(lx_o2ib_cksum(buf, 48, true), 0x2a4f8701);
-	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), 0);
-	lx_o2ib_encode(&msg, buf, true);
-	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), 0);
+	assert_int_equal(lx_o2ib_proto_cksum(buf, 48, true), 0x2a4f8701);
+	assert_int_equal(lx_o2ib_proto_decode(buf, 48, &msg), 0);
+	lx_o2ib_proto_encode(&msg, buf, true);
+	assert_int_equal(lx_o2ib_proto_decode(buf, 48, &msg), 0);
 	assert_int_equal(msg.cksum, 0x2a4f8701);
 	/* A single bit is detected; sums over unsigned bytes are accepted, too. */
 	buf[20] ^= 1;
-	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), -EBADMSG);
+	assert_int_equal(lx_o2ib_proto_decode(buf, 48, &msg), -EBADMSG);
 	buf[20] ^= 1;
-	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), 0);
-	msg.cksum = lx_o2ib_cksum(buf, 48, false);
+	assert_int_equal(lx_o2ib_proto_decode(buf, 48, &msg), 0);
+	msg.cksum = lx_o2ib_proto_cksum(buf, 48, false);
 	assert_int_not_equal(msg.cksum, 0x2a4f8701);
-	lx_o2ib_encode(&msg, buf, false);
-	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), 0);
+	lx_o2ib_proto_encode(&msg, buf, false);
+	assert_int_equal(lx_o2ib_proto_decode(buf, 48, &msg), 0);
 	/* In the other byte order the checksum is over the swapped bytes. */
 	msg.flip = true;
-	lx_o2ib_encode(&msg, buf, true);
-	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), 0);
+	lx_o2ib_proto_encode(&msg, buf, true);
+	assert_int_equal(lx_o2ib_proto_decode(buf, 48, &msg), 0);
 	assert_true(msg.flip);
 	memset(buf, 0, sizeof(buf));
-	assert_int_equal(lx_o2ib_cksum(buf, 48, true), 1);
+	assert_int_equal(lx_o2ib_proto_cksum(buf, 48, true), 1);
 }
 
 /* A message of any type with random content. */
@@ -145,7 +145,7 @@ static void random_msg(struct lx_o2ib_msg *msg, uint8_t type, uint8_t *tail)
 		msg->hdr.payload_length = rnd();
 		rnd_fill(&msg->hdr.cmd, sizeof(msg->hdr.cmd));
 	}
-	msg->nob = lx_o2ib_nob(type, n);
+	msg->nob = lx_o2ib_proto_nob(type, n);
 }
 
 static void expect_same(const struct lx_o2ib_msg *a, const struct lx_o2ib_msg *b)
@@ -158,7 +158,8 @@ static void expect_same(const struct lx_o2ib_msg *a, const struct lx_o2ib_msg *b
 		assert_memory_equal(x.payload, y.payload, x.nob - 120);
 	x.desc.frags = y.desc.frags = x.payload = y.payload = NULL;
 	x.cksum = y.cksum = 0;
-	assert_int_equal(lx_o2ib_desc_bytes(&a->desc, a->flip), lx_o2ib_desc_bytes(&b->desc, a->flip));
+	assert_int_equal(lx_o2ib_proto_desc_bytes(&a->desc, a->flip),
+			 lx_o2ib_proto_desc_bytes(&b->desc, a->flip));
 	assert_memory_equal(&x.params, &y.params, sizeof(x.params));
 	assert_memory_equal(&x.hdr, &y.hdr, sizeof(x.hdr));
 	assert_true(x.flip == y.flip && x.version == y.version && x.type == y.type &&
@@ -180,13 +181,13 @@ static void round_trips(void **state)
 		random_msg(&msg, types[i % N_OF(types)], tail);
 		buf = calloc(1, msg.nob);
 		assert_non_null(buf);
-		lx_o2ib_encode(&msg, buf, i & 1);
-		assert_int_equal(lx_o2ib_decode(buf, msg.nob, &again), 0);
+		lx_o2ib_proto_encode(&msg, buf, i & 1);
+		assert_int_equal(lx_o2ib_proto_decode(buf, msg.nob, &again), 0);
 		expect_same(&msg, &again);
 		/* The memory ends with the bytes: a sanitizer watches. */
 		msg.nob = rnd_below(msg.nob);
 		buf = realloc(buf, msg.nob + !msg.nob);
-		assert_int_equal(lx_o2ib_decode(buf, msg.nob, &again), -EPROTO);
+		assert_int_equal(lx_o2ib_proto_decode(buf, msg.nob, &again), -EPROTO);
 		free(buf);
 	}
 }
@@ -213,11 +214,11 @@ static void malformed(void **state)
 	for (unsigned int i = 0; i < N_OF(wrong); i++) {
 		unhex(noop_text, buf, sizeof(buf));
 		buf[wrong[i].at] = wrong[i].value;
-		assert_int_equal(lx_o2ib_decode(buf, 48, &msg), wrong[i].error);
+		assert_int_equal(lx_o2ib_proto_decode(buf, 48, &msg), wrong[i].error);
 	}
 	unhex(noop_text, buf, sizeof(buf));
 	memset(buf + 16, 0xff, 8); /* from any NID */
-	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), -EPROTO);
+	assert_int_equal(lx_o2ib_proto_decode(buf, 48, &msg), -EPROTO);
 }
 
 /* The number of fragments, as a message of our byte order has it. */
@@ -233,23 +234,23 @@ static void fragments(void **state)
 	uint64_t addr;
 	uint32_t nob;
 
-	lx_o2ib_frag_put(frags, 0, 4096, 0xffff88801995b000ULL);
-	lx_o2ib_frag_put(frags, 1, 5, 7);
+	lx_o2ib_proto_frag_put(frags, 0, 4096, 0xffff88801995b000ULL);
+	lx_o2ib_proto_frag_put(frags, 1, 5, 7);
 	msg.desc = (struct lx_o2ib_desc){ 1, 2, frags };
-	msg.nob = lx_o2ib_nob(msg.type, 2);
-	lx_o2ib_encode(&msg, buf, false);
-	assert_int_equal(lx_o2ib_decode(buf, msg.nob, &msg), 0);
-	lx_o2ib_frag_get(&msg.desc, false, 0, &nob, &addr);
+	msg.nob = lx_o2ib_proto_nob(msg.type, 2);
+	lx_o2ib_proto_encode(&msg, buf, false);
+	assert_int_equal(lx_o2ib_proto_decode(buf, msg.nob, &msg), 0);
+	lx_o2ib_proto_frag_get(&msg.desc, false, 0, &nob, &addr);
 	assert_true(nob == 4096 && addr == 0xffff88801995b000ULL);
-	lx_o2ib_frag_get(&msg.desc, true, 1, &nob, &addr);
+	lx_o2ib_proto_frag_get(&msg.desc, true, 1, &nob, &addr);
 	assert_true(nob == 5u << 24 && addr == 7ULL << 56);
-	assert_int_equal(lx_o2ib_desc_bytes(&msg.desc, false), 4101);
+	assert_int_equal(lx_o2ib_proto_desc_bytes(&msg.desc, false), 4101);
 	set_frags(buf, 0);
-	assert_int_equal(lx_o2ib_decode(buf, sizeof(buf), &msg), -EPROTO);
+	assert_int_equal(lx_o2ib_proto_decode(buf, sizeof(buf), &msg), -EPROTO);
 	set_frags(buf, 258);
-	assert_int_equal(lx_o2ib_decode(buf, sizeof(buf), &msg), -EPROTO);
+	assert_int_equal(lx_o2ib_proto_decode(buf, sizeof(buf), &msg), -EPROTO);
 	set_frags(buf, 3); /* more than its length allows */
-	assert_int_equal(lx_o2ib_decode(buf, sizeof(buf), &msg), -EPROTO);
+	assert_int_equal(lx_o2ib_proto_decode(buf, sizeof(buf), &msg), -EPROTO);
 }
 
 static void rejects(void **state)
@@ -262,25 +263,25 @@ static void rejects(void **state)
 	uint8_t buf[148] = { 0 };
 
 	for (unsigned int i = 0; i < 2; i++, rej.flip = true) {
-		assert_int_equal(lx_o2ib_rej_encode(&rej, buf), 24);
-		assert_int_equal(lx_o2ib_rej_decode(buf, sizeof(buf), &again), 0);
+		assert_int_equal(lx_o2ib_proto_rej_encode(&rej, buf), 24);
+		assert_int_equal(lx_o2ib_proto_rej_decode(buf, sizeof(buf), &again), 0);
 		assert_memory_equal(&again.params, &rej.params, sizeof(rej.params));
 		assert_true(again.why == rej.why && again.incarnation == 77 &&
 			    again.flip == rej.flip);
 	}
 	/* V1 has 8 bytes; the CM pads them, and the padding has no meaning. */
 	rej.version = LX_O2IB_V1;
-	assert_int_equal(lx_o2ib_rej_encode(&rej, buf), 8);
-	assert_int_equal(lx_o2ib_rej_decode(buf, sizeof(buf), &again), 0);
+	assert_int_equal(lx_o2ib_proto_rej_encode(&rej, buf), 8);
+	assert_int_equal(lx_o2ib_proto_rej_decode(buf, sizeof(buf), &again), 0);
 	assert_true(again.version == LX_O2IB_V1 && again.incarnation == 0 &&
 		    !again.params.queue_depth);
-	assert_int_equal(lx_o2ib_rej_decode(buf, 7, &again), -EPROTO);
+	assert_int_equal(lx_o2ib_proto_rej_decode(buf, 7, &again), -EPROTO);
 	buf[0] ^= 1;
-	assert_int_equal(lx_o2ib_rej_decode(buf, sizeof(buf), &again), -EPROTO);
-	assert_string_equal(lx_o2ib_rej_text(0), "unknown reason");
-	assert_string_equal(lx_o2ib_rej_text(200), "unknown reason");
+	assert_int_equal(lx_o2ib_proto_rej_decode(buf, sizeof(buf), &again), -EPROTO);
+	assert_string_equal(lx_o2ib_proto_rej_text(0), "unknown reason");
+	assert_string_equal(lx_o2ib_proto_rej_text(200), "unknown reason");
 	for (unsigned int why = 1; why <= LX_O2IB_REJ_EARLY; why++)
-		assert_string_not_equal(lx_o2ib_rej_text(why), "unknown reason");
+		assert_string_not_equal(lx_o2ib_proto_rej_text(why), "unknown reason");
 }
 
 int main(void)

@@ -78,7 +78,7 @@ static int hw_post_send(struct lx_o2ib_conn *c, unsigned int slot, size_t nob,
 {
 	struct lx_o2ib_msg m;
 
-	assert_int_equal(lx_o2ib_decode(lx_o2ib_conn_slot_buf(c, slot), nob, &m), 0);
+	assert_int_equal(lx_o2ib_proto_decode(lx_o2ib_conn_slot_buf(c, slot), nob, &m), 0);
 	assert_true(slot < c->n_slots);
 	if (m.type == LX_O2IB_PUT_REQ || m.type == LX_O2IB_GET_REQ)
 		their_cookie_for_us = m.cookie;
@@ -106,7 +106,7 @@ static void answer(uint8_t type, int32_t status, uint64_t cookie)
 	m.cookie = cookie;
 	m.status = status;
 	if (type == LX_O2IB_PUT_ACK) {
-		lx_o2ib_frag_put(frag, 0, BIG, 0x1000);
+		lx_o2ib_proto_frag_put(frag, 0, BIG, 0x1000);
 		m.desc = (struct lx_o2ib_desc){ 7, 1, frag };
 		m.dst_cookie = HAND_PEER_COOKIE;
 	}
@@ -122,7 +122,7 @@ static void request(uint8_t type)
 	m.hdr.type = type == LX_O2IB_PUT_REQ ? LX_MSG_PUT : LX_MSG_GET;
 	lx_nid_from_u64(HAND_PEER, &m.hdr.src_nid);
 	m.hdr.dst_nid = hand.ni.nid;
-	lx_o2ib_frag_put(frag, 0, BIG, 0x1000);
+	lx_o2ib_proto_frag_put(frag, 0, BIG, 0x1000);
 	m.desc = (struct lx_o2ib_desc){ 7, 1, frag };
 	receive(m, 1);
 }
@@ -163,7 +163,7 @@ static void begin(enum scene scene)
 	}
 	send_msg(LX_MSG_PUT, 0, 0);
 	hand_connack(conn);
-	lx_o2ib_sent(conn, posted[0].type, true);
+	lx_o2ib_conn_sent(conn, posted[0].type, true);
 	assert_int_equal(msg_ended, 1);
 	msg_ended = n_posted = 0;
 	request(scene == PUT_TARGET ? LX_O2IB_PUT_REQ : LX_O2IB_GET_REQ);
@@ -221,7 +221,7 @@ static void complete(struct past *p, unsigned int i, bool ok)
 	posted[i].open = false;
 	p->completed[i] = ok;
 	p->closed = !ok;
-	lx_o2ib_sent(conn, posted[i].type, ok);
+	lx_o2ib_conn_sent(conn, posted[i].type, ok);
 }
 
 static void happen(enum scene scene, struct past *p, enum event event)
@@ -254,7 +254,7 @@ static void happen(enum scene scene, struct past *p, enum event event)
 		break;
 	case GOODBYE:
 		p->closed = true;
-		lx_o2ib_cm_failed(conn, 0);
+		lx_o2ib_peer_failed(conn, 0);
 		break;
 	case LATE:
 		p->closed = true;

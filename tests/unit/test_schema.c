@@ -58,9 +58,9 @@ static bool message_takes(const struct lx_schema *schema, const void *obj, void 
 	size_t len;
 
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct lx_ctl_hdr));
-	assert_int_equal(lx_schema_put(nlh, sizeof(buf), schema, obj, LX_LEVEL_OWN), 0);
-	attrs = lx_schema_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
-	return !lx_schema_get(attrs, len, schema, got, text, sizeof(text)) ||
+	assert_int_equal(lx_codec_put(nlh, sizeof(buf), schema, obj, LX_LEVEL_OWN), 0);
+	attrs = lx_codec_attrs(nlh, sizeof(struct lx_ctl_hdr), &len);
+	return !lx_codec_get(attrs, len, schema, got, text, sizeof(text)) ||
 	       strstr(text, "missing");
 }
 
@@ -96,7 +96,7 @@ static void candidates_of(const struct lx_field *f, struct candidates *c)
 		offer(c, "%s", all[i]);
 	if (f->type != LX_FIELD_INT)
 		return;
-	lx_field_range(f, &low, &high);
+	lx_schema_field_range(f, &low, &high);
 	offer(c, "%lld", (long long)low);
 	offer(c, "%lld", (long long)high);
 	if (low > INT64_MIN)
@@ -153,12 +153,12 @@ static void lnetxd_checks_ranges_itself(void **state)
 			void *obj = obj_of(r->schema);
 			int64_t low, high;
 
-			lx_field_range(f, &low, &high);
+			lx_schema_field_range(f, &low, &high);
 			if (f->type == LX_FIELD_INT && high < INT64_MAX) {
 				mnl_attr_put_u64(nlh, f->attr, high + 1);
-				assert_int_equal(lx_schema_get(mnl_nlmsg_get_payload(nlh),
-							       mnl_nlmsg_get_payload_len(nlh),
-							       r->schema, obj, text, sizeof(text)),
+				assert_int_equal(lx_codec_get(mnl_nlmsg_get_payload(nlh),
+							      mnl_nlmsg_get_payload_len(nlh),
+							      r->schema, obj, text, sizeof(text)),
 						 -EINVAL);
 				snprintf(number, sizeof(number), "%lld", (long long)high + 1);
 				if (!f->n_names) {
@@ -181,16 +181,16 @@ static const struct section {
 	const char *key; /* only this one; NULL: all but those in @rest */
 	const char *rest;
 } sections[] = {
-	{ "route:\n- {gateway: 10.0.0.1@tcp, net: tcp9, ", "}\n", &lx_ctl_route_schema, NULL,
+	{ "route:\n- {gateway: 10.0.0.1@tcp, net: tcp9, ", "}\n", &lx_object_route_schema, NULL,
 	  "gateway net" },
-	{ "route:\n- {gateway: 10.0.0.1@tcp, ", "}\n", &lx_ctl_route_schema, "net", "" },
-	{ "buffers: {", "}\n", &lx_ctl_buffers_schema, NULL, "" },
-	{ "selftest: {", "}\n", &lx_ctl_selftest_schema, NULL, "enable consoles" },
-	{ "peer:\n- {primary nid: 10.0.0.9@tcp, ", "}\n", &lx_ctl_peer_schema, NULL,
+	{ "route:\n- {gateway: 10.0.0.1@tcp, ", "}\n", &lx_object_route_schema, "net", "" },
+	{ "buffers: {", "}\n", &lx_object_buffers_schema, NULL, "" },
+	{ "selftest: {", "}\n", &lx_object_selftest_schema, NULL, "enable consoles" },
+	{ "peer:\n- {primary nid: 10.0.0.9@tcp, ", "}\n", &lx_object_peer_schema, NULL,
 	  "primary nid peer ni" },
-	{ "peer:\n- {", "}\n", &lx_ctl_peer_schema, "primary nid", "" },
+	{ "peer:\n- {", "}\n", &lx_object_peer_schema, "primary nid", "" },
 	{ "net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n    tunables: {",
-	  "}\n", &lx_ctl_ni_tunables, NULL, "" },
+	  "}\n", &lx_object_ni_tunables, NULL, "" },
 };
 
 static bool file_takes(const struct section *s, const char *key, const char *value, char *why)
@@ -255,12 +255,12 @@ static void what_is_shown_is_no_mistake(void **state)
 		const struct lx_ctl_shown *shown;
 		const char *read; /* keys with a meaning, which a number is not a value of */
 	} entries[] = {
-		{ "route:\n- {gateway: 10.0.0.1@tcp, net: tcp9, ", &lx_ctl_routes,
+		{ "route:\n- {gateway: 10.0.0.1@tcp, net: tcp9, ", &lx_object_routes,
 		  "net gateway health_sensitivity" },
-		{ "routing:\n- {enable: 1, ", &lx_ctl_routing_info, "enable tiny small large" },
+		{ "routing:\n- {enable: 1, ", &lx_object_routing_info, "enable tiny small large" },
 		{ "peer:\n- {primary nid: 10.0.0.9@tcp, peer ni: [{nid: 10.0.0.8@tcp, ",
-		  &lx_ctl_peers, "primary nid Multi-Rail lock_prim" },
-		{ "net:\n- {net type: tcp, local NI(s): [{interfaces: {0: eth0}, ", &lx_ctl_nets,
+		  &lx_object_peers, "primary nid Multi-Rail lock_prim" },
+		{ "net:\n- {net type: tcp, local NI(s): [{interfaces: {0: eth0}, ", &lx_object_nets,
 		  "net type interfaces tunables lnd tunables CPT nid" },
 	};
 	struct lx_conf_error error;
@@ -291,18 +291,18 @@ static void commands_and_library_agree(void **state)
 		const struct lx_schema *schema;
 		const char *key;
 		bool unset; /* takes -1 */
-	} args[] = { { LX_ARG_HOP, &lx_ctl_route_schema, "hop", true },
-		     { LX_ARG_PRIORITY, &lx_ctl_route_schema, "priority", true },
-		     { LX_ARG_SENSITIVITY, &lx_ctl_route_schema, "health_sensitivity", false },
-		     { LX_ARG_HOP, &lx_ctl_show_schema, "hop", true },
-		     { LX_ARG_INDEX, &lx_ctl_show_schema, "index", true },
-		     { LX_ARG_TINY, &lx_ctl_buffers_schema, "tiny", true },
-		     { LX_ARG_LARGE, &lx_ctl_buffers_schema, "large", true },
-		     { LX_ARG_RATE, &lx_ctl_guard_schema, "rate", false },
-		     { LX_ARG_BURST, &lx_ctl_guard_schema, "burst", false },
-		     { LX_ARG_MODE, &lx_ctl_guard_schema, "mode", false },
-		     { LX_ARG_TYPE, &lx_ctl_filter_schema, "type", false },
-		     { LX_ARG_RPC_TIMEOUT, &lx_ctl_selftest_schema, "rpc_timeout", false } };
+	} args[] = { { LX_ARG_HOP, &lx_object_route_schema, "hop", true },
+		     { LX_ARG_PRIORITY, &lx_object_route_schema, "priority", true },
+		     { LX_ARG_SENSITIVITY, &lx_object_route_schema, "health_sensitivity", false },
+		     { LX_ARG_HOP, &lx_object_show_schema, "hop", true },
+		     { LX_ARG_INDEX, &lx_object_show_schema, "index", true },
+		     { LX_ARG_TINY, &lx_object_buffers_schema, "tiny", true },
+		     { LX_ARG_LARGE, &lx_object_buffers_schema, "large", true },
+		     { LX_ARG_RATE, &lx_object_guard_schema, "rate", false },
+		     { LX_ARG_BURST, &lx_object_guard_schema, "burst", false },
+		     { LX_ARG_MODE, &lx_object_guard_schema, "mode", false },
+		     { LX_ARG_TYPE, &lx_object_filter_schema, "type", false },
+		     { LX_ARG_RPC_TIMEOUT, &lx_object_selftest_schema, "rpc_timeout", false } };
 	struct candidates c;
 
 	for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++) {

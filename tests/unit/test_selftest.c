@@ -350,9 +350,9 @@ static void wrong_answers(void **state)
 		     1);
 		assert_int_equal(lst_batch(&c, A, test.batch, LX_LST_BATCH_RUN, 0, 0), 0);
 		lx_sim_run(lst_sim, SEC);
-		assert_int_equal(lx_lst_decode(in, sizeof(in), &msg), 0);
+		assert_int_equal(lx_lst_wire_decode(in, sizeof(in), &msg), 0);
 		assert_int_equal(msg.ping.magic, LX_LST_PING_MAGIC);
-		lx_lst_init(&stat, LX_LST_PING_REQ + 1, 1);
+		lx_lst_wire_init(&stat, LX_LST_PING_REQ + 1, 1);
 		stat.ping_reply.magic = LX_LST_PING_MAGIC;
 		stat.ping_reply.sequence = msg.ping.sequence;
 		switch (i) {
@@ -372,7 +372,7 @@ static void wrong_answers(void **state)
 			stat.version = 2;
 			break;
 		}
-		lx_lst_encode(&stat, out);
+		lx_lst_wire_encode(&stat, out);
 		assert_int_equal(put(peer, mem(peer, out, sizeof(out), 1), false, A,
 				     LX_LST_PORTAL_DATA, msg.rpyid),
 				 0);
@@ -388,7 +388,7 @@ static int ask_brw(const struct lst_console *c, uint32_t rw, uint32_t length, ui
 {
 	struct lx_lst_msg msg;
 
-	lx_lst_init(&msg, LX_LST_BRW_REQ, c->features);
+	lx_lst_wire_init(&msg, LX_LST_BRW_REQ, c->features);
 	msg.brw.bulkid = 77;
 	msg.brw.rw = rw;
 	msg.brw.length = length;
@@ -448,7 +448,7 @@ static void brw_requests(void **state)
 	lx_sim_run(lst_sim, 200 * SEC);
 	lst_expect_idle(&lst_node[0]);
 	/* A ping with another magic gets no reply either. */
-	lx_lst_init(&msg, LX_LST_PING_REQ, 1);
+	lx_lst_wire_init(&msg, LX_LST_PING_REQ, 1);
 	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
 	assert_int_equal(lst_ask(&c, A, LX_LST_PING, &msg), -ETIMEDOUT);
 }
@@ -461,24 +461,24 @@ static void strange_requests(void **state)
 
 	lst_world_new(&sim_plain, 1, NULL);
 	c = lst_console("10.0.0.100@tcp", 1);
-	lx_lst_init(&msg, LX_LST_DEBUG_REQ, 1);
+	lx_lst_wire_init(&msg, LX_LST_DEBUG_REQ, 1);
 	msg.version = 2;
 	assert_int_equal(lst_ask(&c, A, LX_LST_DEBUG, &msg), EPROTO);
 	dropped = lst_node[0].s->rpc.dropped;
 	/* A test node does not serve join; types must fit, services exist. */
-	lx_lst_init(&msg, LX_LST_JOIN_REQ, 1);
+	lx_lst_wire_init(&msg, LX_LST_JOIN_REQ, 1);
 	assert_int_equal(lst_ask(&c, A, LX_LST_JOIN, &msg), -ETIMEDOUT);
-	lx_lst_init(&msg, LX_LST_DEBUG_REQ, 1);
+	lx_lst_wire_init(&msg, LX_LST_DEBUG_REQ, 1);
 	assert_int_equal(lst_ask(&c, A, LX_LST_STAT, &msg), -ETIMEDOUT);
-	lx_lst_init(&msg, LX_LST_DEBUG_REQ + 1, 1);
+	lx_lst_wire_init(&msg, LX_LST_DEBUG_REQ + 1, 1);
 	assert_int_equal(lst_ask(&c, A, LX_LST_DEBUG, &msg), -ETIMEDOUT);
-	lx_lst_init(&msg, LX_LST_BRW_REQ, 1);
+	lx_lst_wire_init(&msg, LX_LST_BRW_REQ, 1);
 	assert_int_equal(lst_ask(&c, A, 9, &msg), -ETIMEDOUT);
-	lx_lst_init(&msg, LX_LST_BRW_REQ, 1);
+	lx_lst_wire_init(&msg, LX_LST_BRW_REQ, 1);
 	assert_int_equal(lst_ask(&c, A, 99, &msg), -ETIMEDOUT);
 	assert_int_equal(lst_node[0].s->rpc.dropped, dropped + 5);
 	/* Later requests do not wait behind those. */
-	lx_lst_init(&msg, LX_LST_DEBUG_REQ, 1);
+	lx_lst_wire_init(&msg, LX_LST_DEBUG_REQ, 1);
 	assert_int_equal(lst_ask(&c, A, LX_LST_DEBUG, &msg), 0);
 }
 

@@ -87,7 +87,7 @@ static void console_vanishes_early(void **state)
 	lst_world_new(&sim_plain, 1, NULL);
 	c = lst_console("10.0.0.100@tcp", 1);
 	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
-	lx_lst_init(&msg, LX_LST_TEST_REQ, c.features);
+	lx_lst_wire_init(&msg, LX_LST_TEST_REQ, c.features);
 	msg.test.sid = c.sid;
 	msg.test.bulkid = 5; /* nobody has posted it */
 	msg.test.batch = 1;
@@ -107,7 +107,7 @@ static int add_server_part(const struct lst_console *c, uint64_t batch)
 {
 	struct lx_lst_msg msg;
 
-	lx_lst_init(&msg, LX_LST_TEST_REQ, c->features);
+	lx_lst_wire_init(&msg, LX_LST_TEST_REQ, c->features);
 	msg.test.sid = c->sid;
 	msg.test.batch = batch;
 	msg.test.service = LX_LST_PING;
@@ -188,12 +188,12 @@ static void more_requests_than_served(void **state)
 	s = lst_node[0].s;
 	c = lst_console("10.0.0.100@tcp", 1);
 	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
-	lx_lst_init(&msg, LX_LST_BRW_REQ, c.features);
+	lx_lst_wire_init(&msg, LX_LST_BRW_REQ, c.features);
 	msg.brw.bulkid = 77; /* that nobody has posted */
 	msg.brw.rw = LX_LST_WRITE;
 	msg.brw.length = LX_LST_BULK_MAX;
 	msg.brw.flags = LX_LST_CHECK_FULL;
-	lx_lst_encode(&msg, out);
+	lx_lst_wire_encode(&msg, out);
 	for (unsigned int i = 0; i < LX_LST_SERVED_MAX + 5; i++) {
 		log_clear();
 		assert_int_equal(put(c.sim, mem(c.sim, out, sizeof(out), 1), false, A,
@@ -289,7 +289,7 @@ static void lists_that_do_not_come(void **state)
 	c = lst_console("10.0.0.100@tcp", 1);
 	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
 	for (int i = 0; i < 3; i++) {
-		lx_lst_init(&msg, LX_LST_TEST_REQ, c.features);
+		lx_lst_wire_init(&msg, LX_LST_TEST_REQ, c.features);
 		msg.test.sid = c.sid;
 		msg.test.bulkid = 77;
 		msg.test.batch = 1;
@@ -342,7 +342,7 @@ static void switched_off(void **state)
 	lx_selftest_free(lst_node[0].s);
 	lst_node[0].s = NULL;
 	/* No test node answers any more. */
-	lx_lst_init(&msg, LX_LST_DEBUG_REQ, 1);
+	lx_lst_wire_init(&msg, LX_LST_DEBUG_REQ, 1);
 	assert_int_equal(lst_ask(&c, A, LX_LST_DEBUG, &msg), -ETIMEDOUT);
 }
 

@@ -87,14 +87,14 @@ static int ask(int i, enum lx_lst_service service_id, struct lx_lst_msg *msg, vo
 		msg->test.bulkid = next_id++;
 		post(&to, msg->test.bulkid, dests, sizeof(struct lx_lst_dest), LX_MD_OP_GET);
 	}
-	lx_lst_encode(msg, out);
+	lx_lst_wire_encode(msg, out);
 	post(&to, msg->rpyid, in, sizeof(in), LX_MD_OP_PUT);
 	assert_int_equal(lx_md_bind(node[0], &desc, LX_UNLINK, &md), 0);
-	assert_int_equal(
-		lx_put(node[0], NULL, md, false, &to, lx_lst_portal(service_id), service_id, 0, 0),
-		0);
+	assert_int_equal(lx_put(node[0], NULL, md, false, &to, lx_lst_wire_portal(service_id),
+				service_id, 0, 0),
+			 0);
 	await_gone(dests ? 3 : 2);
-	assert_int_equal(lx_lst_decode(in, sizeof(in), msg), 0);
+	assert_int_equal(lx_lst_wire_decode(in, sizeof(in), msg), 0);
 	return msg->status;
 }
 
@@ -103,7 +103,7 @@ static int batch(uint32_t op, uint32_t *ret_active)
 	struct lx_lst_msg msg;
 	int status;
 
-	lx_lst_init(&msg, LX_LST_BATCH_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_BATCH_REQ, LX_LST_FEATURES);
 	msg.batch.sid = sid;
 	msg.batch.batch = 1;
 	msg.batch.op = op;
@@ -119,7 +119,7 @@ static void make_sessions(void)
 	struct lx_lst_msg msg;
 
 	for (int i = 1; i < 3; i++) {
-		lx_lst_init(&msg, LX_LST_MAKE_SESSION_REQ, LX_LST_FEATURES);
+		lx_lst_wire_init(&msg, LX_LST_MAKE_SESSION_REQ, LX_LST_FEATURES);
 		msg.make.sid = sid;
 		assert_int_equal(ask(i, LX_LST_MAKE_SESSION, &msg, NULL), 0);
 	}
@@ -130,7 +130,7 @@ static void add_test(uint32_t rw, uint32_t loop, uint32_t concurrency, uint32_t 
 	struct lx_lst_dest dest = { sid.nid + 2, LX_PID_LUSTRE };
 	struct lx_lst_msg msg;
 
-	lx_lst_init(&msg, LX_LST_TEST_REQ, LX_LST_FEATURES);
+	lx_lst_wire_init(&msg, LX_LST_TEST_REQ, LX_LST_FEATURES);
 	msg.test.sid = sid;
 	msg.test.batch = 1;
 	msg.test.service = rw ? LX_LST_BRW : LX_LST_PING;

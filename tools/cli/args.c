@@ -142,11 +142,11 @@ static int take_field(struct lx_session *s, const struct lx_args *a, const struc
 	if (f->type == LX_FIELD_NET)
 		return lx_arg_net(s, a, k->id, p);
 	if (unset && !k->unset) {
-		lx_field_range(f, &low, &high);
+		lx_schema_field_range(f, &low, &high);
 		return lx_session_fail(s, -EINVAL, "%s -1 is not in %" PRId64 "..%" PRId64, f->key,
 				       low, high);
 	}
-	if (lx_field_parse(f, p, text, why, sizeof(why)))
+	if (lx_schema_field_parse(f, p, text, why, sizeof(why)))
 		return lx_session_fail(s, -EINVAL, "%s %s", f->key, why);
 	return 0;
 }
@@ -220,7 +220,7 @@ int lx_arg_cpt(struct lx_session *s, const char *text)
 {
 	char why[160];
 
-	if (lx_conf_cpt(text, why, sizeof(why)))
+	if (lx_conf_net_cpt(text, why, sizeof(why)))
 		return lx_session_fail(s, -EINVAL, "cpt %s", why);
 	return 0;
 }

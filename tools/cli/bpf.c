@@ -72,19 +72,19 @@ static void print_status(const json_t *info)
 	print_dropped(info);
 	print_lacks(json_object_get(info, "features"));
 	putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "sets"), &lx_ctl_bpf_sets, more);
+	lx_print_table(stdout, json_object_get(info, "sets"), &lx_object_bpf_sets, more);
 	if (json_array_size(json_object_get(info, "hooks")))
 		putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "hooks"), &lx_ctl_bpf_hooks, more);
+	lx_print_table(stdout, json_object_get(info, "hooks"), &lx_object_bpf_hooks, more);
 	if (json_array_size(json_object_get(info, "tables")))
 		putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "tables"), &lx_ctl_bpf_tables, more);
+	lx_print_table(stdout, json_object_get(info, "tables"), &lx_object_bpf_tables, more);
 	if (!more)
 		return;
 	putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "objects"), &lx_ctl_bpf_objects, true);
+	lx_print_table(stdout, json_object_get(info, "objects"), &lx_object_bpf_objects, true);
 	putchar('\n');
-	lx_print_table(stdout, json_object_get(info, "features"), &lx_ctl_bpf_features, true);
+	lx_print_table(stdout, json_object_get(info, "features"), &lx_object_bpf_features, true);
 }
 
 static int status(struct lx_session *s, const struct lx_args *a)
@@ -95,7 +95,7 @@ static int status(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	if (lx_lnetx_as_tree()) {
-		lx_lnetx_print(lx_ctl_bpf.yaml, info);
+		lx_lnetx_print(lx_object_bpf.yaml, info);
 		return 0;
 	}
 	print_status(info);

@@ -57,7 +57,7 @@ json_t *lx_console_active(const json_t *console, const json_t *nids);
 void lx_console_heard(json_t *console, const char *nid, enum lx_console_state state,
 		      int64_t timeout, int64_t now);
 
-/* The owner of a node's session, by its answer to a debug request (lx_ctl_answers). */
+/* The owner of a node's session, by its answer to a debug request (lx_object_answers). */
 enum lx_console_state lx_console_judge(const json_t *console, const json_t *answer);
 
 /* How many of @nids (NULL: none) are in each state. */

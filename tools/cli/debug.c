@@ -35,7 +35,7 @@ static int recovery(struct lx_session *s, const struct lx_args *a)
 		snprintf(key, sizeof(key), "nid-%zu", json_object_size(map));
 		json_object_set(map, key, json_object_get(one, "nid"));
 	}
-	lx_lnetctl_print(of_peers ? "Peer NI recovery" : "Local NI recovery", map, &lx_layout_wide);
+	lx_lnetctl_print(of_peers ? "Peer NI recovery" : "Local NI recovery", map, &lx_print_wide);
 	json_decref(list);
 	return 0;
 }
@@ -62,7 +62,7 @@ static int range_parse(const char *word, struct lx_nid_range *ret_range)
 
 	if (!at)
 		return -EINVAL;
-	return lx_nid_range_parse(at == word + 1 && *word == '*' ? at + 1 : word, ret_range);
+	return lx_nidrange_parse(at == word + 1 && *word == '*' ? at + 1 : word, ret_range);
 }
 
 /* Ranges are separated by spaces. Prints them in their canonical form, and fills in @ret_match. */
@@ -87,8 +87,8 @@ static int print_list(const char *list, const struct lx_nid *nid, bool *ret_matc
 			break;
 		}
 		fprintf(f, "%s%s%s", n++ ? " " : "", range.form == LX_NID_RANGE_NET ? "*@" : "",
-			lx_nid_range_format(&range, text, sizeof(text)));
-		*ret_match = *ret_match || (nid && lx_nid_range_has(&range, nid));
+			lx_nidrange_format(&range, text, sizeof(text)));
+		*ret_match = *ret_match || (nid && lx_nidrange_has(&range, nid));
 	}
 	if (f)
 		fclose(f);

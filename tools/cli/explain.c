@@ -50,7 +50,7 @@ static int load_peer(struct page *p)
 
 static json_t *nis_of(const struct page *p)
 {
-	return json_object_get(p->peer, lx_ctl_peers.rows);
+	return json_object_get(p->peer, lx_object_peers.rows);
 }
 
 /* ---- the way there ----------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static json_t *net_of(const struct page *p, const char *nid)
 
 	json_array_foreach (p->nets, i, net) {
 		if (at && !strcmp(lx_json_text(net, "net type"), at + 1))
-			return json_object_get(net, lx_ctl_nets.rows);
+			return json_object_get(net, lx_object_nets.rows);
 	}
 	return NULL;
 }
@@ -393,9 +393,9 @@ static void print_page(const struct page *p)
 		printf("refused since %s: %s\n", lx_json_text(row, "since"),
 		       lx_json_text(row, "reason"));
 	print_now(p);
-	print_rows(p, "conns", &lx_ctl_conns, true);
-	print_rows(p, "streams", &lx_ctl_streams, lx_lnetx_format()->more);
-	print_rows(p, "lanes", &lx_ctl_lanes, lx_lnetx_format()->more);
+	print_rows(p, "conns", &lx_object_conns, true);
+	print_rows(p, "streams", &lx_object_streams, lx_lnetx_format()->more);
+	print_rows(p, "lanes", &lx_object_lanes, lx_lnetx_format()->more);
 }
 
 static int explain_peer(struct lx_session *s, const struct lx_args *a)

@@ -75,7 +75,7 @@ int lx_fabric_each_ni(struct lx_fabric *f, lx_fabric_ni_fn fn, void *arg)
 	int r = 0;
 
 	json_array_foreach (f->nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
 			if (!r && nid_of(ni, "nid", &nid) && nid.type != LX_NET_LO)
 				r = fn(f, ni, &nid, arg);
 		}
@@ -271,7 +271,7 @@ static int add_dead(struct lx_fabric *f, const struct lx_nid *nid)
 static int add_peer(struct lx_fabric *f, const struct lx_nid *nid, const json_t *peer)
 {
 	struct lx_nid primary = *nid, its;
-	const json_t *nis = json_object_get(peer, lx_ctl_pings.rows);
+	const json_t *nis = json_object_get(peer, lx_object_pings.rows);
 	size_t i, before = f->n_rails;
 	json_t *row;
 	int err = 0;
@@ -395,7 +395,7 @@ static bool is_on_rail(const json_t *peer, const struct lx_rail *rail)
 	json_t *ni;
 	size_t i;
 
-	json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), i, ni) {
+	json_array_foreach (json_object_get(peer, lx_object_peers.rows), i, ni) {
 		for (unsigned int j = 0; nid_of(ni, "nid", &nid) && j < rail->n_gateways; j++) {
 			if (lx_nid_eq(&nid, &rail->gateway[j]))
 				return true;

@@ -33,7 +33,7 @@ static bool progress(const char *what, size_t done, size_t all)
 {
 	if (what && isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K%s: %zu of %zu", what, done, all);
-	return lx_interrupted();
+	return lx_interrupt_came();
 }
 
 static void end_progress(void)

@@ -266,7 +266,7 @@ static json_t *count_rails(struct load *l, size_t from, size_t to)
 	if (!peer || lx_request_first(l->f->session, LX_CTL_PEER, &a, 1, &found))
 		return NULL;
 	counts = json_object();
-	json_array_foreach (json_object_get(found, lx_ctl_peers.rows), i, ni) {
+	json_array_foreach (json_object_get(found, lx_object_peers.rows), i, ni) {
 		const json_t *statistics = json_object_get(ni, "statistics");
 		const char *text = lx_json_text(ni, "nid");
 		struct lx_nid nid;

@@ -36,13 +36,13 @@ static void print_message(const json_t *row)
 
 static int on_message(const void *attrs, size_t len, void *arg)
 {
-	return lx_lnetx_event(&lx_ctl_traces, attrs, len, print_message);
+	return lx_lnetx_event(&lx_object_traces, attrs, len, print_message);
 }
 
 static int trace(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_ctl_filter req;
-	int err = lx_args_take(s, a, &lx_ctl_filter_schema, &req);
+	int err = lx_args_take(s, a, &lx_object_filter_schema, &req);
 
 	return err ? err
 		   : lx_session_read(s, LX_CTL_SHOW, LX_CTL_TRACE, &req, NULL, on_message, NULL);

@@ -348,7 +348,7 @@ static int show(struct lx_session *s, const struct lx_args *a)
 	json_array_foreach (list, i, row)
 		json_array_append_new(rows, fault_row(row, delay));
 	json_decref(list);
-	lx_lnetctl_print("fault", rows, &lx_layout_wide);
+	lx_lnetctl_print("fault", rows, &lx_print_wide);
 	return 0;
 }
 
@@ -626,7 +626,7 @@ static int lnetx_show(struct lx_session *s, const struct lx_args *a)
 		return err;
 	json_array_foreach (list, i, row)
 		humanize(row);
-	lx_lnetx_print_rows(list, &lx_ctl_faults);
+	lx_lnetx_print_rows(list, &lx_object_faults);
 	return 0;
 }
 

@@ -87,12 +87,12 @@ static int show(struct lx_session *s, const struct lx_args *a)
 		json_object_set(guard, "bans", bans);
 		json_object_set(guard, "prefixes", prefixes);
 		json_object_set(guard, "refusals", refusals);
-		lx_lnetx_print(lx_ctl_guards.yaml, json_incref(guard));
+		lx_lnetx_print(lx_object_guards.yaml, json_incref(guard));
 	} else if (!err && guard) {
 		print_guard(guard);
-		print_rows(bans, &lx_ctl_bans);
-		print_rows(prefixes, &lx_ctl_prefixes);
-		print_rows(refusals, &lx_ctl_refusals);
+		print_rows(bans, &lx_object_bans);
+		print_rows(prefixes, &lx_object_prefixes);
+		print_rows(refusals, &lx_object_refusals);
 	}
 	json_decref(guard);
 	json_decref(bans);
@@ -219,7 +219,7 @@ static int forget(struct lx_session *s, const struct lx_args *a)
 static int set(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_ctl_guard req;
-	int err = lx_args_take(s, a, &lx_ctl_guard_schema, &req);
+	int err = lx_args_take(s, a, &lx_object_guard_schema, &req);
 
 	if (!err && !a->v[LX_ARG_ACCEPT] && !a->v[LX_ARG_RATE] && !a->v[LX_ARG_BURST] &&
 	    !a->v[LX_ARG_MODE])

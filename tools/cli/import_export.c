@@ -50,7 +50,7 @@ static void drop_derived(json_t *nets, const json_t *tunables)
 	json_array_foreach (nets, i, net) {
 		int64_t timeout = timeout_of(tunables, lx_json_text(net, "net type"));
 
-		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
 			settings = json_object_get(ni, "lnd tunables");
 			if (lx_json_int(settings, "timeout") == timeout)
 				json_object_del(settings, "timeout");
@@ -120,7 +120,7 @@ static int add_selftest(struct lx_session *s, json_t *sections)
 	if (err)
 		return err;
 	if (lx_json_int(row, "enable"))
-		json_object_set(sections, lx_ctl_selftests.yaml, row);
+		json_object_set(sections, lx_object_selftests.yaml, row);
 	json_decref(row);
 	return 0;
 }
@@ -213,11 +213,12 @@ void lx_tools_import_print(FILE *out, const json_t *sections)
 	json_t *value;
 
 	json_object_foreach ((json_t *)sections, key, value) {
-		bool wide = !strcmp(key, lx_ctl_nets.yaml) || !strcmp(key, lx_ctl_routes.yaml) ||
-			    !strcmp(key, lx_ctl_peers.yaml);
+		bool wide = !strcmp(key, lx_object_nets.yaml) ||
+			    !strcmp(key, lx_object_routes.yaml) ||
+			    !strcmp(key, lx_object_peers.yaml);
 		json_t *map = json_pack("{sO}", key, value);
 
-		lx_print_yaml(out, map, wide ? &lx_layout_wide : &lx_layout_four);
+		lx_print_yaml(out, map, wide ? &lx_print_wide : &lx_print_four);
 		json_decref(map);
 	}
 }
@@ -260,7 +261,7 @@ static void show_routing(struct import *im)
 	const char *key;
 	int err = lx_request_routing_show(im->s, false, &map);
 
-	outcome(im, err, lx_ctl_routing_info.yaml);
+	outcome(im, err, lx_object_routing_info.yaml);
 	if (err)
 		return;
 	json_object_foreach (map, key, value)
@@ -273,9 +274,9 @@ static void show_stats(struct import *im)
 	json_t *map;
 	int err = lx_request_stats(im->s, 0, &map);
 
-	outcome(im, err, lx_ctl_stats.yaml);
+	outcome(im, err, lx_object_stats.yaml);
 	if (!err)
-		im->output(lx_ctl_stats.yaml, map, im->arg);
+		im->output(lx_object_stats.yaml, map, im->arg);
 }
 
 static void show_globals(struct import *im)
@@ -358,7 +359,7 @@ static int tell_mistake(const void *attrs, size_t len, void *arg)
 	struct lx_ctl_mistake m;
 	struct import *im = arg;
 	char place[32] = "", why[100];
-	int err = lx_schema_get(attrs, len, lx_ctl_mistakes.row, &m, why, sizeof(why));
+	int err = lx_codec_get(attrs, len, lx_object_mistakes.row, &m, why, sizeof(why));
 
 	if (err)
 		return lx_session_fail(im->s, err, "%s", why);

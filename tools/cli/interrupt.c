@@ -20,7 +20,7 @@ void lx_interrupt_catch(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-bool lx_interrupted(void)
+bool lx_interrupt_came(void)
 {
 	return interrupted;
 }

@@ -7,6 +7,6 @@
 
 /* From now on SIGINT and SIGTERM are noted; a second one ends the program. */
 void lx_interrupt_catch(void);
-bool lx_interrupted(void);
+bool lx_interrupt_came(void);
 
 #endif

@@ -13,13 +13,13 @@ static int add_all(struct lx_session *s, const struct lx_args *a, const struct l
 	int err = 0;
 
 	for (size_t i = 0; !err && i < nis->n_nis; i++)
-		err = lx_request_check_ni(s, &nis->ni[i]);
+		err = lx_ni_request_check(s, &nis->ni[i]);
 	for (size_t i = 0; !err && i < nis->n_nis; i++) {
 		struct lx_conf_ni ni = nis->ni[i];
 
-		err = lx_request_ni_settings(s, a, &ni);
+		err = lx_ni_request_settings(s, a, &ni);
 		if (!err)
-			err = lx_request_add_ni(s, &ni);
+			err = lx_ni_request_add(s, &ni);
 	}
 	return err;
 }
@@ -49,7 +49,7 @@ static int add_by_rules(struct lx_session *s, const struct lx_args *a)
 	return err;
 }
 
-int lx_request_nets_add(struct lx_session *s, const struct lx_args *a)
+int lx_ip2nets_add(struct lx_session *s, const struct lx_args *a)
 {
-	return a->v[LX_ARG_IP2NETS] ? add_by_rules(s, a) : lx_request_net_add(s, a);
+	return a->v[LX_ARG_IP2NETS] ? add_by_rules(s, a) : lx_ni_request_net_add(s, a);
 }

@@ -118,7 +118,7 @@ static int each_ni(struct lctl *l, int (*fn)(struct lctl *l, const json_t *ni, v
 	if (lx_request_show_all(&l->s, LX_CTL_NET, LX_LEVEL_OWN, &list))
 		return failed(l);
 	json_array_foreach (list, i, group) {
-		json_array_foreach (json_object_get(group, lx_ctl_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(group, lx_object_nets.rows), j, ni) {
 			if (!status)
 				status = fn(l, ni, arg);
 		}
@@ -174,7 +174,7 @@ static int ping(struct lctl *l, int argc, char **argv)
 		puts(l->s.text);
 	} else {
 		puts(PID_PREFIX "0@lo");
-		nis = json_object_get(json_array_get(answers, 0), lx_ctl_pings.rows);
+		nis = json_object_get(json_array_get(answers, 0), lx_object_pings.rows);
 		json_array_foreach (nis, i, ni)
 			puts(lx_json_text(ni, "nid"));
 	}

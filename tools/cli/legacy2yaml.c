@@ -441,7 +441,7 @@ static void take_hop(struct convert *c, int argc, char **argv)
 	const char *word = optind < argc ? argv[optind] : "";
 	uint32_t hop = 1;
 
-	if (!lx_number_parse(word, strlen(word), 10, UINT32_MAX, &hop))
+	if (!lx_octets_number(word, strlen(word), 10, UINT32_MAX, &hop))
 		optind++;
 	if (hop < 1 || hop > LX_HOP_MAX)
 		complain(c, "--default-hop %u is out of range 1-255", hop);
@@ -530,9 +530,9 @@ static int convert(struct convert *c)
 		json_t *section = json_pack("{s:O}", name, value);
 
 		lx_print_yaml(stdout, section,
-			      json_is_object(value) ? &lx_layout_four
+			      json_is_object(value) ? &lx_print_four
 			      : strcmp(name, "net") ? &rows
-						    : &lx_layout_wide);
+						    : &lx_print_wide);
 		json_decref(section);
 	}
 	return lx_print_end(PROGRAM) ? 0 : STATUS_WRONG;

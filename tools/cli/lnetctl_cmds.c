@@ -52,7 +52,7 @@ static int show_rows(struct lx_session *s, const struct lx_args *a, unsigned int
 				       a->v[LX_ARG_NET] ? a->v[LX_ARG_NET] : "?");
 	}
 	if (!err)
-		lx_lnetctl_print(lx_ctl_object_name(object), list, &lx_layout_wide);
+		lx_lnetctl_print(lx_ctl_object_name(object), list, &lx_print_wide);
 	return err;
 }
 
@@ -78,7 +78,7 @@ static int show_routing(struct lx_session *s, const struct lx_args *a)
 
 	if (err)
 		return err;
-	lx_print_yaml(stdout, map, &lx_layout_four);
+	lx_print_yaml(stdout, map, &lx_print_four);
 	json_decref(map);
 	return 0;
 }
@@ -95,7 +95,7 @@ static int list_peers(struct lx_session *s, const struct lx_args *a)
 	json_array_foreach (list, i, group)
 		json_array_append_new(
 			names, json_pack("{sO}", "nid", json_object_get(group, "primary nid")));
-	lx_lnetctl_print("peer list", names, &lx_layout_wide);
+	lx_lnetctl_print("peer list", names, &lx_print_wide);
 	json_decref(list);
 	return 0;
 }
@@ -106,7 +106,7 @@ static int show_stats(struct lx_session *s, const struct lx_args *a)
 	int err = lx_request_stats(s, 0, &map);
 
 	if (!err)
-		lx_lnetctl_print(lx_ctl_stats.yaml, map, &lx_layout_four);
+		lx_lnetctl_print(lx_object_stats.yaml, map, &lx_print_four);
 	return err;
 }
 
@@ -116,7 +116,7 @@ static int show_global(struct lx_session *s, const struct lx_args *a)
 	int err = lx_request_globals(s, &map);
 
 	if (!err)
-		lx_lnetctl_print("global", map, &lx_layout_four);
+		lx_lnetctl_print("global", map, &lx_print_four);
 	return err;
 }
 
@@ -136,7 +136,7 @@ static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(
 			list, json_pack("{ss, si}", "nid", lx_nid_str(&nids[i]), "cpt", 0));
-	lx_lnetctl_print("cpt-of-nid", list, &lx_layout_narrow);
+	lx_lnetctl_print("cpt-of-nid", list, &lx_print_narrow);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static int service_id(struct lx_session *s, const struct lx_args *a)
 			 RDMA_PORT_SPACE_TCP << 16 | lx_json_number(row, "value"));
 	json_decref(row);
 	if (*text) {
-		lx_lnetctl_print("service_id", json_pack("{ss}", "value", text), &lx_layout_four);
+		lx_lnetctl_print("service_id", json_pack("{ss}", "value", text), &lx_print_four);
 		return 0;
 	}
 	fprintf(stderr, "error:\n    msg: \"no service id: %s\"\n",
@@ -235,7 +235,7 @@ static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 
 	if (!err) {
 		lx_lnetctl_print(discover ? "discover" : "ping", json_incref(p.answers),
-				 &lx_layout_narrow);
+				 &lx_print_narrow);
 		print_failures(&p);
 		if (json_array_size(p.failed))
 			err = TOLD(STATUS_PROBE_FAILED);
@@ -329,12 +329,12 @@ static void report(struct lx_session *s, enum lx_tools_import_mode mode, const c
 
 static void output(const char *key, json_t *value, void *arg)
 {
-	const struct lx_layout *layout = &lx_layout_four;
+	const struct lx_layout *layout = &lx_print_four;
 
 	if (!strcmp(key, "net") || !strcmp(key, "route") || !strcmp(key, "peer"))
-		layout = &lx_layout_wide;
+		layout = &lx_print_wide;
 	else if (!strcmp(key, "ping") || !strcmp(key, "discover"))
-		layout = &lx_layout_narrow;
+		layout = &lx_print_narrow;
 	lx_lnetctl_print(key, value, layout);
 }
 
@@ -383,7 +383,7 @@ static int net_add(struct lx_session *s, const struct lx_args *a)
 		return lx_session_fail(s, -EOPNOTSUPP,
 				       "auth-key and traffic-class are settings of nets of type "
 				       "kfi, for which lnetx has no transport; leave them out");
-	err = lx_request_nets_add(s, a);
+	err = lx_ip2nets_add(s, a);
 	if (!err && !a->v[LX_ARG_NO_MR_ROUTES])
 		add_routes(s);
 	return err;
@@ -484,7 +484,7 @@ static const struct lx_lnetctl_cmd net_cmds[] = {
 	{ "del", lx_mrroute_net_del, "remove NIs", .option = net_del_options,
 	  .map_error = net_del_errno },
 	{ "show", show_net, "show nets and their NIs", .option = net_show_options },
-	{ "set", lx_request_net_set, "change a setting of NIs", .option = net_set_options,
+	{ "set", lx_ni_request_net_set, "change a setting of NIs", .option = net_set_options,
 	  .style = OLD, .op = "net", .object = "set" },
 	END
 };

@@ -38,7 +38,7 @@ void lx_lnetx_print_map(json_t *map)
 	if (format.json)
 		lx_print_json(stdout, map, format.pretty);
 	else
-		lx_print_yaml(stdout, map, &lx_layout_narrow);
+		lx_print_yaml(stdout, map, &lx_print_narrow);
 	json_decref(map);
 	printed = true;
 }

@@ -86,7 +86,7 @@ static int show_stats(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	if (lx_lnetx_as_tree()) {
-		lx_lnetx_print(lx_ctl_stats.yaml, map);
+		lx_lnetx_print(lx_object_stats.yaml, map);
 		return 0;
 	}
 	print_counters(map, "");
@@ -128,7 +128,7 @@ static int show_routing(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	if (lx_lnetx_as_tree())
-		lx_lnetx_print(lx_ctl_routing_info.yaml,
+		lx_lnetx_print(lx_object_routing_info.yaml,
 			       info ? json_incref(info) : json_pack("{si}", "enable", 0));
 	else
 		print_routing(info);
@@ -191,7 +191,7 @@ static void print_event(const json_t *row)
 
 static int on_event(const void *attrs, size_t len, void *arg)
 {
-	return lx_lnetx_event(&lx_ctl_events, attrs, len, print_event);
+	return lx_lnetx_event(&lx_object_events, attrs, len, print_event);
 }
 
 static int monitor(struct lx_session *s, const struct lx_args *a)
@@ -294,10 +294,10 @@ static const struct lx_keyword net_set[] = {
 };
 static const struct lx_command net_commands[] = {
 	{ "show", show_nets, net_filter, .help = "nets and their NIs" },
-	{ "add", lx_request_nets_add, net_add,
+	{ "add", lx_ip2nets_add, net_add,
 	  .help = "an NI, by net and interface or by NID; or NIs by rules" },
 	{ "del", lx_mrroute_net_del, net_del, .help = "NIs of a net, or one" },
-	{ "set", lx_request_net_set, net_set, .help = "a setting of running NIs" },
+	{ "set", lx_ni_request_net_set, net_set, .help = "a setting of running NIs" },
 	END
 };
 

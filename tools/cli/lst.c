@@ -81,8 +81,8 @@ static int run(int argc, char **argv)
 		return list_verbs(false);
 	if (!v)
 		return unknown(argv[0]);
-	status = lx_lst_find_daemon(&l);
-	return status ? status : lx_lst_do(&l, v, argc, argv);
+	status = lx_lst_verb_find_daemon(&l);
+	return status ? status : lx_lst_verb_do(&l, v, argc, argv);
 }
 
 /* Without a verb: one in each line. The status of each is forgotten, as in the reference. */
@@ -130,13 +130,13 @@ static void offer_objects(const char *word)
 {
 	struct lx_lst l;
 
-	if (lx_lst_find_daemon(&l))
+	if (lx_lst_verb_find_daemon(&l))
 		return;
-	if (!lx_lst_begin(&l, false)) {
+	if (!lx_lst_verb_begin(&l, false)) {
 		offer_names(json_object_get(l.file.console, "groups"), word);
 		offer_names(json_object_get(l.file.console, "batches"), word);
 	}
-	lx_lst_end(&l);
+	lx_lst_verb_end(&l);
 }
 
 /* Candidates for the last of the words, one per line. */

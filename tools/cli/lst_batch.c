@@ -11,7 +11,8 @@
 #define STATE_IDLE 176
 #define STATE_RUNNING 177
 
-/* Tells all clients of a batch. @test: 0: the batch. @what: see lx_lst_note(), whose result it is
+/* Tells all clients of a batch. @test: 0: the batch. @what: see lx_lst_verb_note(), whose result it
+ * is
  */
 static size_t tell(struct lx_lst *l, struct lx_trans *t, const json_t *batch, uint32_t op,
 		   size_t test, const char *what)
@@ -27,7 +28,7 @@ static size_t tell(struct lx_lst *l, struct lx_trans *t, const json_t *batch, ui
 	lx_trans_batch(t, op, op == LX_LST_BATCH_STOP && l->text['f']);
 	json_decref(nids);
 	json_decref(all);
-	return lx_lst_note(l, t, what);
+	return lx_lst_verb_note(l, t, what);
 }
 
 static void set_running(json_t *batch, bool running)
@@ -39,7 +40,7 @@ static void set_running(json_t *batch, bool running)
 
 static int add_batch(struct lx_lst *l)
 {
-	int err = lx_lst_begin(l, true);
+	int err = lx_lst_verb_begin(l, true);
 
 	return err ? err : lx_console_batch_add(l->file.console, l->word[0]);
 }
@@ -53,7 +54,7 @@ static const char *name_of(const struct lx_lst *l)
 /* Begins with the batch of a verb. Returns 0, -errno, or the exit status: complained about. */
 static int begin_on_batch(struct lx_lst *l, json_t **ret_batch)
 {
-	int err = lx_lst_begin(l, true);
+	int err = lx_lst_verb_begin(l, true);
 
 	if (err)
 		return err;
@@ -108,7 +109,7 @@ static int stop(struct lx_lst *l)
 	while ((active = count_active(l, batch))) {
 		printf("%d batch in stopping\n", active);
 		fflush(stdout);
-		err = lx_lst_begin_after(l, 1);
+		err = lx_lst_verb_begin_after(l, 1);
 		if (err)
 			return err;
 		batch = lx_console_batch(l->file.console, name_of(l));
@@ -127,7 +128,7 @@ static void print_counts(const struct lx_lst *l, const json_t *batch, size_t tes
 	for (int server = 0; server < 2; server++) {
 		json_t *nids = lx_console_batch_nodes(batch, test, server);
 
-		lx_lst_list_counts(l, server ? "server" : "client", nids, NULL);
+		lx_lst_verb_list_counts(l, server ? "server" : "client", nids, NULL);
 		json_decref(nids);
 	}
 }
@@ -152,10 +153,10 @@ static void describe(const struct lx_lst *l, const json_t *batch)
 static void list_nodes(const struct lx_lst *l, const json_t *batch)
 {
 	json_t *nids = lx_console_batch_nodes(batch, l->number['t'], l->text['s']);
-	size_t n = lx_lst_list_nodes(l, nids,
-				     l->choice == 'a'	? 1u << LX_CONSOLE_ACTIVE
-				     : l->choice == 'i' ? LX_CONSOLE_INVALID
-							: ~0u);
+	size_t n = lx_lst_verb_list_nodes(l, nids,
+					  l->choice == 'a'   ? 1u << LX_CONSOLE_ACTIVE
+					  : l->choice == 'i' ? LX_CONSOLE_INVALID
+							     : ~0u);
 
 	if (json_array_size(nids))
 		printf("Total %zu nodes\n", n);
@@ -171,12 +172,12 @@ static bool has_test(const struct lx_lst *l, const json_t *batch)
 static int list_batch(struct lx_lst *l)
 {
 	const json_t *batch;
-	int err = lx_lst_begin(l, true);
+	int err = lx_lst_verb_begin(l, true);
 
 	if (err)
 		return err;
 	if (!l->n_words) {
-		printf("Total %zu batches\n", lx_lst_list(l, "batches"));
+		printf("Total %zu batches\n", lx_lst_verb_list(l, "batches"));
 		return 0;
 	}
 	batch = lx_console_batch(l->file.console, l->word[0]);
@@ -219,7 +220,7 @@ static bool print_query(const struct lx_lst *l, const struct lx_trans *t)
 static int query(struct lx_lst *l)
 {
 	for (int64_t i = 0; i < l->number['o']; i++) {
-		int err = lx_lst_begin_after(l, i ? l->number['d'] : 0);
+		int err = lx_lst_verb_begin_after(l, i ? l->number['d'] : 0);
 		json_t *batch = lx_console_batch(l->file.console, name_of(l));
 		struct lx_trans t;
 

@@ -32,7 +32,7 @@ static size_t join(struct lx_lst *l, const json_t *nids)
 							: LX_CONSOLE_UNKNOWN,
 				 one->status ? 0 : lx_json_int(one->row, "timeout_s"),
 				 lx_console_now());
-	failed = lx_lst_note(l, &t, "create session");
+	failed = lx_lst_verb_note(l, &t, "create session");
 	lx_trans_free(&t);
 	json_decref(new);
 	return failed;
@@ -56,7 +56,8 @@ static void leave(struct lx_lst *l)
  */
 static size_t add_ids(struct lx_lst *l, const char *name, const char *ids)
 {
-	json_t *nids = lx_lst_nids(ids), *group = lx_console_group(l->file.console, name), *nid;
+	json_t *nids = lx_lst_verb_nids(ids), *group = lx_console_group(l->file.console, name),
+	       *nid;
 	size_t i, failed, joined;
 
 	if (!nids) {
@@ -80,7 +81,7 @@ static int add_group(struct lx_lst *l)
 {
 	const char *name = l->word[0];
 	size_t joined = 0;
-	int err = lx_lst_begin(l, true);
+	int err = lx_lst_verb_begin(l, true);
 
 	if (!err)
 		err = lx_console_group_add(l->file.console, name);
@@ -99,7 +100,7 @@ static int add_group(struct lx_lst *l)
 
 static int del_group(struct lx_lst *l)
 {
-	int err = lx_lst_begin(l, true);
+	int err = lx_lst_verb_begin(l, true);
 
 	if (!err)
 		err = lx_console_group_del(l->file.console, l->word[0]);
@@ -152,11 +153,11 @@ static int update_group(struct lx_lst *l)
 	if (l->n_choices != 1 || (l->text['c'] && !states))
 		return LX_LST_EXIT_USAGE;
 	if (l->text['r']) {
-		nids = lx_lst_nids(l->text['r']);
+		nids = lx_lst_verb_nids(l->text['r']);
 		if (!nids)
 			return LX_LST_EXIT_FAILED;
 	}
-	err = lx_lst_begin(l, true);
+	err = lx_lst_verb_begin(l, true);
 	if (!err && !lx_console_group(l->file.console, name))
 		err = -ENOENT;
 	/* A test counts on the nodes that its groups had. */
@@ -177,7 +178,7 @@ static void list_nodes(const struct lx_lst *l, const char *name, unsigned int st
 	size_t n;
 
 	printf("Group [ %s ]\n", name);
-	n = lx_lst_list_nodes(l, lx_console_group(l->file.console, name), states);
+	n = lx_lst_verb_list_nodes(l, lx_console_group(l->file.console, name), states);
 	if (n)
 		printf("Total %zu nodes [ %s ]\n", n, name);
 	else
@@ -186,7 +187,7 @@ static void list_nodes(const struct lx_lst *l, const char *name, unsigned int st
 
 static int list_all(const struct lx_lst *l)
 {
-	size_t n = lx_lst_list(l, "groups");
+	size_t n = lx_lst_verb_list(l, "groups");
 
 	if (n)
 		printf("Total %zu groups\n", n);
@@ -198,10 +199,10 @@ static int list_all(const struct lx_lst *l)
 static int list_group(struct lx_lst *l)
 {
 	unsigned int states = 0;
-	int err = lx_lst_begin(l, false);
+	int err = lx_lst_verb_begin(l, false);
 
 	if (err == -ESRCH) {
-		lx_lst_error(l, err, NULL, NULL);
+		lx_lst_verb_error(l, err, NULL, NULL);
 		return LX_LST_EXIT_NO_GROUP;
 	}
 	if (err)
@@ -216,7 +217,8 @@ static int list_group(struct lx_lst *l)
 		if (states)
 			list_nodes(l, *name, states);
 		else
-			lx_lst_list_counts(l, "", lx_console_group(l->file.console, *name), *name);
+			lx_lst_verb_list_counts(l, "", lx_console_group(l->file.console, *name),
+						*name);
 	}
 	return 0;
 }

@@ -21,7 +21,7 @@ static uint32_t find_key(const struct lx_lst *l)
 	int64_t given;
 	uint32_t key = 1;
 
-	if (l->key && lx_lst_number(l->key, 0, UINT32_MAX, &given))
+	if (l->key && lx_lst_verb_number(l->key, 0, UINT32_MAX, &given))
 		return given;
 	return getrandom(&key, sizeof(key), 0) == sizeof(key) ? key : 1;
 }
@@ -47,7 +47,7 @@ static int make(struct lx_lst *l, const char *name)
 static int new_session(struct lx_lst *l)
 {
 	const char *name = l->n_words ? l->word[0] : "session";
-	int err = lx_lst_begin(l, false);
+	int err = lx_lst_verb_begin(l, false);
 
 	if (!err && !l->text['f']) {
 		fprintf(stderr,
@@ -75,7 +75,7 @@ static int new_session(struct lx_lst *l)
 
 static int end_session(struct lx_lst *l)
 {
-	int err = lx_lst_begin(l, false);
+	int err = lx_lst_verb_begin(l, false);
 
 	if (!err)
 		lx_keeper_end(&l->file);
@@ -84,7 +84,7 @@ static int end_session(struct lx_lst *l)
 
 static int show_session(struct lx_lst *l)
 {
-	int err = lx_lst_begin(l, false);
+	int err = lx_lst_verb_begin(l, false);
 	const json_t *c = l->file.console;
 
 	if (!err)
@@ -110,7 +110,7 @@ static json_t *nodes_of(const struct lx_lst *l, const char *name)
 		batch = lx_console_batch(c, name);
 		return batch ? lx_console_batch_nodes(batch, 0, l->text['v']) : NULL;
 	case 'n':
-		return lx_lst_nids(name);
+		return lx_lst_verb_nids(name);
 	}
 	return lx_console_nodes(c);
 }
@@ -136,7 +136,7 @@ static int ping(struct lx_lst *l)
 
 	if (!l->choice || l->n_words)
 		return LX_LST_EXIT_USAGE;
-	err = lx_lst_begin(l, true);
+	err = lx_lst_verb_begin(l, true);
 	if (err)
 		return err;
 	nids = nodes_of(l, name);
@@ -147,7 +147,7 @@ static int ping(struct lx_lst *l)
 	}
 	lx_trans_of(&t, l->socket, l->file.console, nids, l->number['t']);
 	lx_trans_ask(&t, LX_LST_DEBUG);
-	l->failed = lx_lst_note(l, &t, NULL);
+	l->failed = lx_lst_verb_note(l, &t, NULL);
 	lx_trans_for_each (one, &t)
 		print_ping(l, one);
 	lx_trans_free(&t);

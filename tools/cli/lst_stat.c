@@ -18,7 +18,7 @@ static json_t *nodes_of(const struct lx_lst *l, const char *name)
 		return json_copy(group);
 	if (!strchr(name, '@'))
 		return NULL;
-	nids = lx_lst_nids(name);
+	nids = lx_lst_verb_nids(name);
 	json_array_foreach (nids, i, nid) {
 		/* Nodes have counters for their own console only. */
 		if (!json_object_get(json_object_get(l->file.console, "nodes"),
@@ -119,7 +119,7 @@ static size_t take(struct lx_lst *l, const json_t *nids, struct sample *s)
 		if (!one->failed)
 			json_object_set(s->now, one->nid, one->now);
 	}
-	failed = lx_lst_note(l, &t, NULL);
+	failed = lx_lst_verb_note(l, &t, NULL);
 	lx_trans_free(&t);
 	return failed;
 }
@@ -127,7 +127,7 @@ static size_t take(struct lx_lst *l, const json_t *nids, struct sample *s)
 /* All groups once. Returns 0, -errno, or 1: nobody is left to ask. */
 static int look(struct lx_lst *l, int64_t delay, struct sample *s)
 {
-	int err = lx_lst_begin_after(l, delay);
+	int err = lx_lst_verb_begin_after(l, delay);
 	size_t failed = 0, answered = 0;
 
 	for (int i = 0; !err && i < l->n_words; i++) {
@@ -211,7 +211,7 @@ static void show_one(struct lx_lst *l, const char *name, const json_t *nids)
 
 	lx_trans_of(&t, l->socket, l->file.console, nids, 0);
 	lx_trans_ask(&t, LX_LST_STAT);
-	l->failed += lx_lst_note(l, &t, NULL);
+	l->failed += lx_lst_verb_note(l, &t, NULL);
 	printf("%s:\n", name);
 	fflush(stdout);
 	lx_trans_for_each (one, &t)
@@ -223,7 +223,7 @@ static void show_one(struct lx_lst *l, const char *name, const json_t *nids)
 
 static int show_error(struct lx_lst *l)
 {
-	int err = lx_lst_begin(l, true);
+	int err = lx_lst_verb_begin(l, true);
 
 	for (char **name = l->word; !err && *name; name++) {
 		json_t *nids = nodes_of(l, *name);

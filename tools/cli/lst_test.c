@@ -91,7 +91,7 @@ static bool parse_options(const struct lx_lst *l, struct lx_trans_test *t)
 	int64_t number = 1;
 	int end = 0;
 
-	if (concurrency && !lx_lst_number(concurrency, 1, LX_LST_CONCURRENCY_MAX, &number))
+	if (concurrency && !lx_lst_verb_number(concurrency, 1, LX_LST_CONCURRENCY_MAX, &number))
 		return complain("Invalid concurrency of test:", concurrency);
 	t->concurrency = number;
 	if (dist && (sscanf(dist, "%u:%u%n", &t->dist, &t->span, &end) != 2 || dist[end] ||
@@ -133,10 +133,10 @@ static void add(struct lx_lst *l, const struct lx_trans_test *t, json_t *batch, 
 	begin(l, from, batch, &clients, &client);
 	begin(l, to, batch, &servers, &server);
 	l->failed = lx_trans_serve(&server, t, client.n);
-	lx_lst_note(l, &server, "add test");
+	lx_lst_verb_note(l, &server, "add test");
 	if (!l->failed) {
 		l->failed = lx_trans_test(&client, t, &server);
-		lx_lst_note(l, &client, "add test");
+		lx_lst_verb_note(l, &client, "add test");
 	}
 	json_array_append_new(json_object_get(batch, "tests"),
 			      json_pack("{ss, sI, sI, ss, ss, so, so}", "type", l->word[0], "loop",
@@ -165,7 +165,7 @@ static int add_test(struct lx_lst *l)
 		return LX_LST_EXIT_USAGE;
 	if (!parse_type(&t, l->word))
 		return LX_LST_EXIT_FAILED;
-	err = lx_lst_begin(l, true);
+	err = lx_lst_verb_begin(l, true);
 	if (err)
 		return err;
 	batch = lx_console_batch(l->file.console, name);

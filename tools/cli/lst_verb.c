@@ -18,7 +18,7 @@
 #define NIDS_MAX 4096 /* in one list of IDs */
 #define OPTIONS_MAX 16
 
-int lx_lst_find_daemon(struct lx_lst *l)
+int lx_lst_verb_find_daemon(struct lx_lst *l)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNSPEC };
 	socklen_t len = sizeof(sa) - 1;
@@ -34,7 +34,7 @@ int lx_lst_find_daemon(struct lx_lst *l)
 	return 0;
 }
 
-int lx_lst_begin(struct lx_lst *l, bool keyed)
+int lx_lst_verb_begin(struct lx_lst *l, bool keyed)
 {
 	int err = lx_console_file_open(&l->file, l->socket);
 	int64_t key = -1;
@@ -44,14 +44,14 @@ int lx_lst_begin(struct lx_lst *l, bool keyed)
 	if (!l->file.console)
 		return -ESRCH;
 	if (l->key)
-		lx_lst_number(l->key, 0, UINT32_MAX, &key);
+		lx_lst_verb_number(l->key, 0, UINT32_MAX, &key);
 	if (keyed && key != lx_json_int(l->file.console, "key"))
 		return -EACCES;
 	json_object_set_new(l->file.console, "used", json_integer(lx_console_now()));
 	return 0;
 }
 
-void lx_lst_end(struct lx_lst *l)
+void lx_lst_verb_end(struct lx_lst *l)
 {
 	int err = lx_console_file_close(&l->file);
 
@@ -60,14 +60,14 @@ void lx_lst_end(struct lx_lst *l)
 			strerror(-err));
 }
 
-int lx_lst_begin_after(struct lx_lst *l, int64_t seconds)
+int lx_lst_verb_begin_after(struct lx_lst *l, int64_t seconds)
 {
-	lx_lst_end(l);
+	lx_lst_verb_end(l);
 	sleep(seconds);
-	return lx_lst_begin(l, true);
+	return lx_lst_verb_begin(l, true);
 }
 
-void lx_lst_error(const struct lx_lst *l, int err, const char *what, const char *failed)
+void lx_lst_verb_error(const struct lx_lst *l, int err, const char *what, const char *failed)
 {
 	switch (-err) {
 	case ESRCH:
@@ -93,7 +93,7 @@ void lx_lst_error(const struct lx_lst *l, int err, const char *what, const char 
 	}
 }
 
-bool lx_lst_number(const char *text, int64_t min, int64_t max, int64_t *ret_value)
+bool lx_lst_verb_number(const char *text, int64_t min, int64_t max, int64_t *ret_value)
 {
 	return !lx_integer_parse(text, 10, min, max, ret_value);
 }
@@ -113,7 +113,7 @@ static int take_option(struct lx_lst *l, const struct lx_lst_verb *v, int letter
 		l->choice = letter;
 		l->n_choices++;
 	}
-	if (!o->max || lx_lst_number(optarg, o->min, o->max, &l->number[letter]))
+	if (!o->max || lx_lst_verb_number(optarg, o->min, o->max, &l->number[letter]))
 		return 0;
 	if (!v->wrong)
 		return LX_LST_EXIT_USAGE;
@@ -145,17 +145,17 @@ static int parse(struct lx_lst *l, const struct lx_lst_verb *v, int argc, char *
 	return err;
 }
 
-int lx_lst_do(struct lx_lst *l, const struct lx_lst_verb *v, int argc, char **argv)
+int lx_lst_verb_do(struct lx_lst *l, const struct lx_lst_verb *v, int argc, char **argv)
 {
 	int status = parse(l, v, argc, argv);
 
 	if (!status)
 		status = v->fn(l);
 	if (status < 0) {
-		lx_lst_error(l, status, l->what ? l->what : v->what, v->failed);
+		lx_lst_verb_error(l, status, l->what ? l->what : v->what, v->failed);
 		status = LX_LST_EXIT_FAILED;
 	}
-	lx_lst_end(l);
+	lx_lst_verb_end(l);
 	if (status == LX_LST_EXIT_USAGE)
 		fprintf(stderr, "Usage: lst %s\n", v->usage);
 	return !status && l->failed ? LX_LST_EXIT_NODES : status;
@@ -172,7 +172,7 @@ static bool are_nid4(const struct lx_nid *nids, size_t n)
 	return true;
 }
 
-json_t *lx_lst_nids(const char *ids)
+json_t *lx_lst_verb_nids(const char *ids)
 {
 	struct lx_nid *nids LX_AUTO_FREE = NULL;
 	json_t *list;
@@ -193,7 +193,7 @@ json_t *lx_lst_nids(const char *ids)
 	return list;
 }
 
-size_t lx_lst_note(struct lx_lst *l, const struct lx_trans *t, const char *what)
+size_t lx_lst_verb_note(struct lx_lst *l, const struct lx_trans *t, const char *what)
 {
 	size_t failed = 0;
 
@@ -214,7 +214,7 @@ size_t lx_lst_note(struct lx_lst *l, const struct lx_trans *t, const char *what)
 	return failed;
 }
 
-size_t lx_lst_list(const struct lx_lst *l, const char *objects)
+size_t lx_lst_verb_list(const struct lx_lst *l, const char *objects)
 {
 	json_t *object;
 	size_t i;
@@ -224,7 +224,7 @@ size_t lx_lst_list(const struct lx_lst *l, const char *objects)
 	return i;
 }
 
-size_t lx_lst_list_nodes(const struct lx_lst *l, const json_t *nids, unsigned int states)
+size_t lx_lst_verb_list_nodes(const struct lx_lst *l, const json_t *nids, unsigned int states)
 {
 	size_t i, n = 0;
 	json_t *nid;
@@ -241,8 +241,8 @@ size_t lx_lst_list_nodes(const struct lx_lst *l, const json_t *nids, unsigned in
 	return n;
 }
 
-void lx_lst_list_counts(const struct lx_lst *l, const char *begin, const json_t *nids,
-			const char *end)
+void lx_lst_verb_list_counts(const struct lx_lst *l, const char *begin, const json_t *nids,
+			     const char *end)
 {
 	unsigned int n[LX_CONSOLE_STATES];
 

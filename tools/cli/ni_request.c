@@ -27,7 +27,7 @@ static void to_request(const struct lx_conf_ni *ni, struct lx_ctl_net *ret_req)
 	}
 }
 
-int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni)
+int lx_ni_request_add(struct lx_session *s, const struct lx_conf_ni *ni)
 {
 	struct lx_ctl_net req;
 	int err;
@@ -39,7 +39,7 @@ int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 	return err;
 }
 
-int lx_request_check_ni(struct lx_session *s, const struct lx_conf_ni *ni)
+int lx_ni_request_check(struct lx_session *s, const struct lx_conf_ni *ni)
 {
 	struct lx_ctl_net req;
 	int err;
@@ -96,7 +96,7 @@ static int take_setting(struct lx_session *s, const struct lx_args *a, enum lx_a
 	return err;
 }
 
-int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni)
+int lx_ni_request_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni)
 {
 	int err = 0;
 
@@ -204,32 +204,32 @@ static int net_of(struct lx_session *s, const struct lx_args *a, struct lx_conf_
 	return 0;
 }
 
-int lx_request_net_add(struct lx_session *s, const struct lx_args *a)
+int lx_ni_request_net_add(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_conf_ni ni;
 	int err;
 
-	lx_conf_ni_init(&ni);
+	lx_conf_net_ni_init(&ni);
 	err = net_of(s, a, &ni);
 	if (!err)
 		err = lx_arg_rails(s, a, &ni);
 	if (!err)
-		err = lx_request_ni_settings(s, a, &ni);
+		err = lx_ni_request_settings(s, a, &ni);
 	if (err)
 		return err;
 	if (a->v[LX_ARG_NID])
-		return each_nid(s, a->v[LX_ARG_NID], &ni, lx_request_add_ni);
+		return each_nid(s, a->v[LX_ARG_NID], &ni, lx_ni_request_add);
 	if (ni.net == LX_NET_U32_ANY || !a->v[LX_ARG_IF])
 		return lx_session_fail(s, -EINVAL, "a net and an interface are needed, or a NID");
-	return each_interface(s, a->v[LX_ARG_IF], &ni, lx_request_add_ni);
+	return each_interface(s, a->v[LX_ARG_IF], &ni, lx_ni_request_add);
 }
 
-int lx_request_net_del(struct lx_session *s, const struct lx_args *a)
+int lx_ni_request_net_del(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_conf_ni ni;
 	int err;
 
-	lx_conf_ni_init(&ni);
+	lx_conf_net_ni_init(&ni);
 	err = net_of(s, a, &ni);
 	if (err)
 		return err;
@@ -316,7 +316,7 @@ static int set_choices(struct lx_session *s, const struct lx_args *a, struct lx_
 	return err;
 }
 
-int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
+int lx_ni_request_net_set(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_ctl_set req;
 	bool any = false;
@@ -324,7 +324,7 @@ int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 
 	for (size_t i = 0; i < NI_CHOICES; i++)
 		any |= a->v[ni_choices[i].id] != NULL;
-	err = lx_args_take(s, a, &lx_ctl_set_schema, &req);
+	err = lx_args_take(s, a, &lx_object_set_schema, &req);
 	if (!err && !a->v[LX_ARG_NET] && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a net, a NID, or \"all\"");
 	if (!err && !any)

@@ -164,7 +164,7 @@ static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 	if (lx_lnetx_as_tree() && !*s->text && json_array_size(p.list))
 		print_probes(discover ? "discover" : "ping", p.list);
 	else if (!lx_lnetx_as_tree() && json_array_size(p.list))
-		lx_print_table(stdout, p.list, &lx_ctl_pings, lx_lnetx_format()->more);
+		lx_print_table(stdout, p.list, &lx_object_pings, lx_lnetx_format()->more);
 	json_decref(p.list);
 	return err;
 }
@@ -271,7 +271,7 @@ static void add_far(struct lx_session *s, struct trace *t, const char *gateway)
 	if (lx_request_first(s, LX_CTL_PEER, &which, LX_LEVEL_OWN, &peer))
 		return;
 	target = lx_net_str(lx_nid_net(&t->ping.nid));
-	nis = json_object_get(peer, lx_ctl_peers.rows);
+	nis = json_object_get(peer, lx_object_peers.rows);
 	json_array_foreach (nis, i, ni)
 		beside = beside || !strcmp(net_of(ni), target);
 	t->beside = t->beside || beside;

@@ -11,9 +11,9 @@
 
 /* ---- YAML -------------------------------------------------------------------------- */
 
-const struct lx_layout lx_layout_wide = { .map = 6, .dash = 0, .item = 6 };
-const struct lx_layout lx_layout_four = { .map = 4, .dash = 4, .item = 2 };
-const struct lx_layout lx_layout_narrow = { .map = 2, .dash = 0, .item = 2 };
+const struct lx_layout lx_print_wide = { .map = 6, .dash = 0, .item = 6 };
+const struct lx_layout lx_print_four = { .map = 4, .dash = 4, .item = 2 };
+const struct lx_layout lx_print_narrow = { .map = 2, .dash = 0, .item = 2 };
 
 void lx_print_quoted(FILE *out, const char *text, char quote)
 {

@@ -25,7 +25,7 @@ struct lx_layout {
 	unsigned int item; /* what follows a dash */
 };
 
-extern const struct lx_layout lx_layout_wide, lx_layout_four, lx_layout_narrow;
+extern const struct lx_layout lx_print_wide, lx_print_four, lx_print_narrow;
 
 /* A mapping, as a YAML document without markers. */
 void lx_print_yaml(FILE *out, const json_t *map, const struct lx_layout *layout);

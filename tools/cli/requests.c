@@ -43,7 +43,7 @@ static int parse_route(struct lx_session *s, const struct lx_args *a, struct lx_
 	int err;
 
 	without.v[LX_ARG_GATEWAY] = NULL;
-	err = lx_args_take(s, &without, &lx_ctl_route_schema, r);
+	err = lx_args_take(s, &without, &lx_object_route_schema, r);
 	if (!err && r->net == LX_NET_U32_ANY)
 		err = lx_session_fail(s, -EINVAL, "a route needs a net");
 	return err;
@@ -171,7 +171,7 @@ int lx_request_peer_set(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_ctl_set req;
 	bool health = a->v[LX_ARG_HEALTH];
-	int err = lx_args_take(s, a, &lx_ctl_set_schema, &req);
+	int err = lx_args_take(s, a, &lx_object_set_schema, &req);
 
 	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a NID of a peer, or \"all\"");
@@ -199,7 +199,7 @@ int lx_request_routing(struct lx_session *s, bool enable)
 int lx_request_buffers(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_ctl_buffers req;
-	int err = lx_args_take(s, a, &lx_ctl_buffers_schema, &req);
+	int err = lx_args_take(s, a, &lx_object_buffers_schema, &req);
 
 	return err ? err : lx_session_do(s, LX_CTL_SET, LX_CTL_BUFFERS, &req);
 }
@@ -212,7 +212,7 @@ int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a)
 int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_ctl_disconnect req;
-	int err = lx_args_take(s, a, &lx_ctl_disconnect_schema, &req);
+	int err = lx_args_take(s, a, &lx_object_disconnect_schema, &req);
 
 	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a NID, or \"all\"");
@@ -305,7 +305,7 @@ json_int_t lx_request_peer_received(const json_t *peer)
 	json_t *ni;
 	size_t i;
 
-	json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), i, ni)
+	json_array_foreach (json_object_get(peer, lx_object_peers.rows), i, ni)
 		n += lx_json_int(json_object_get(ni, "statistics"), "recv_count");
 	return n;
 }
@@ -320,7 +320,7 @@ int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map)
 int lx_request_probe(struct lx_session *s, const struct lx_ctl_ping *ping, bool discover,
 		     bool force, json_t *list)
 {
-	struct show_walk w = { .object = &lx_ctl_pings, .list = list };
+	struct show_walk w = { .object = &lx_object_pings, .list = list };
 	const struct lx_ctl_arg words[] = { { "force", "true" }, { 0 } };
 
 	return lx_session_read(s, LX_CTL_SHOW, discover ? LX_CTL_DISCOVER : LX_CTL_PING, ping,
@@ -334,7 +334,7 @@ int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_requ
 	int64_t timeout;
 	int err;
 
-	err = lx_args_take(s, a, &lx_ctl_ping_schema, &ping);
+	err = lx_args_take(s, a, &lx_object_ping_schema, &ping);
 	if (!err)
 		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
 	if (!err && !a->n_rest)

@@ -16,9 +16,9 @@ typedef int (*lx_request_fn)(struct lx_session *s, const struct lx_args *a);
 int lx_request_up(struct lx_session *s, const struct lx_args *a);
 int lx_request_down(struct lx_session *s, const struct lx_args *a);
 int lx_request_reload(struct lx_session *s, const struct lx_args *a);
-int lx_request_net_add(struct lx_session *s, const struct lx_args *a);
-int lx_request_net_del(struct lx_session *s, const struct lx_args *a);
-int lx_request_net_set(struct lx_session *s, const struct lx_args *a);
+int lx_ni_request_net_add(struct lx_session *s, const struct lx_args *a);
+int lx_ni_request_net_del(struct lx_session *s, const struct lx_args *a);
+int lx_ni_request_net_set(struct lx_session *s, const struct lx_args *a);
 int lx_request_route_add(struct lx_session *s, const struct lx_args *a);
 int lx_request_route_del(struct lx_session *s, const struct lx_args *a);
 int lx_request_peer_add(struct lx_session *s, const struct lx_args *a);
@@ -35,11 +35,11 @@ int lx_request_tunable_set(struct lx_session *s, const char *module, const char 
  * Adds an NI, or with LX_ARG_IP2NETS the NIs that result on this machine from rules in the
  * module parameter's grammar. -ENOENT: no rule applies.
  */
-int lx_request_nets_add(struct lx_session *s, const struct lx_args *a);
+int lx_ip2nets_add(struct lx_session *s, const struct lx_args *a);
 
-int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni);
+int lx_ni_request_add(struct lx_session *s, const struct lx_conf_ni *ni);
 /* Before several are added: is the interface or address of one missing? 0 otherwise. */
-int lx_request_check_ni(struct lx_session *s, const struct lx_conf_ni *ni);
+int lx_ni_request_check(struct lx_session *s, const struct lx_conf_ni *ni);
 
 /**
  * lx_request_show - list an object (enum lx_ctl_object, or of user/schema/requests.h), filtered by
@@ -88,7 +88,7 @@ int lx_request_global_set(struct lx_session *s, const char *key, int64_t value);
 int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map);
 
 /* Parses a command's settings of an NI into @ni, whose net is known. */
-int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni);
+int lx_ni_request_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni);
 
 /* A tunable of lnetxd that is a number; 0 if there is none. Returns 0 or a recorded -errno. */
 int lx_request_tunable(struct lx_session *s, const char *module, const char *name,

@@ -11,7 +11,7 @@
 static int on(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_conf_selftest req;
-	int err = lx_args_take(s, a, &lx_ctl_selftest_schema, &req);
+	int err = lx_args_take(s, a, &lx_object_selftest_schema, &req);
 
 	req.enable = 1;
 	return err ? err : lx_session_do(s, LX_CTL_SET, LX_CTL_SELFTEST, &req);

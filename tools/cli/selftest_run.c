@@ -154,7 +154,7 @@ static int watch(struct run *r)
 
 	do {
 		next = next + 1 < end ? next + 1 : end;
-		while (!lx_interrupted() && lx_trans_now() < next)
+		while (!lx_interrupt_came() && lx_trans_now() < next)
 			usleep(50000);
 		err = count(r, false);
 		if (!err)
@@ -166,7 +166,7 @@ static int watch(struct run *r)
 			printf("\033[%zuA", r->all.n + 2);
 			fflush(stdout);
 		}
-	} while (!err && !lx_trans_idle(&r->clients) && !lx_interrupted() && next < end);
+	} while (!err && !lx_trans_idle(&r->clients) && !lx_interrupt_came() && next < end);
 	return err;
 }
 
@@ -306,7 +306,7 @@ int lx_selftest_find_console(struct lx_session *s, struct lx_nid *ret_nid)
 		return err;
 	*ret_nid = lx_nid_any;
 	json_array_foreach (nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
 			struct lx_nid nid;
 
 			if (lx_nid_is_any(ret_nid) &&
@@ -334,12 +334,12 @@ static int go(struct run *r)
 		one->req.stamp = stamp;
 	}
 	snprintf(name, sizeof(name), "lnetx-%d", (int)getpid());
-	for (size_t i = 0; !err && i < r->all.n && !lx_interrupted(); i += LX_TRANS_WINDOW) {
+	for (size_t i = 0; !err && i < r->all.n && !lx_interrupt_came(); i += LX_TRANS_WINDOW) {
 		struct lx_trans some = lx_trans_part(&r->all, i, LX_TRANS_WINDOW);
 
 		err = check(r, lx_trans_join(&some, name, r->force), "join the session");
 	}
-	for (size_t i = 0; !err && i < r->n_sizes && !lx_interrupted(); i++)
+	for (size_t i = 0; !err && i < r->n_sizes && !lx_interrupt_came(); i++)
 		err = run_size(r, r->size[i]);
 	failed = lx_trans_leave(&r->all);
 	return err ? err : check(r, failed, "end the session");
@@ -359,11 +359,11 @@ int lx_selftest_run(struct lx_session *s, const struct lx_args *a)
 		err = go(&r);
 	}
 	if (!err && lx_lnetx_as_tree())
-		lx_lnetx_print("selftest", json_pack("{sb, sI, sO}", "complete", !lx_interrupted(),
-						     "errors", (json_int_t)r.errors, "results",
-						     r.results));
+		lx_lnetx_print("selftest",
+			       json_pack("{sb, sI, sO}", "complete", !lx_interrupt_came(), "errors",
+					 (json_int_t)r.errors, "results", r.results));
 	if (!err)
-		err = lx_interrupted() ? LX_EXIT_INTERRUPTED : r.errors ? LX_EXIT_UNHEALTHY : 0;
+		err = lx_interrupt_came() ? LX_EXIT_INTERRUPTED : r.errors ? LX_EXIT_UNHEALTHY : 0;
 	json_decref(r.results);
 	lx_trans_free(&r.all);
 	return err;

@@ -101,7 +101,7 @@ static int receive(struct lx_ctl *ctl, struct lx_trans_one *one)
 	int more;
 
 	while ((more = lx_ctl_receive(ctl, &attrs, &len)) == 1)
-		lx_tree_add(list, &lx_ctl_answers, attrs, len, LX_LEVEL_OWN);
+		lx_tree_add(list, &lx_object_answers, attrs, len, LX_LEVEL_OWN);
 	one->heard_s = lx_trans_now();
 	set(&one->row, json_array_get(list, 0));
 	json_object_set_new(one->row, "at_s", json_real(one->heard_s));

@@ -32,7 +32,7 @@ struct lx_trans_one {
 	int err; /* 0, or a negative errno: it did not answer */
 	int status; /* 0, or the positive errno that it answered */
 	char why[512]; /* lnetxd's words if it did not answer */
-	json_t *row; /* the answer (lx_ctl_answers); NULL: none */
+	json_t *row; /* the answer (lx_object_answers); NULL: none */
 	double heard_s; /* when it came, as lx_trans_now() */
 	bool joined; /* has the session */
 	bool failed; /* once */

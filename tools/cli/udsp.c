@@ -100,7 +100,7 @@ static int ctl_show(struct lx_session *s, const struct lx_args *a)
 	int err = lx_request_show(s, LX_CTL_UDSP, a, 0, &list);
 
 	if (!err)
-		lx_lnetctl_print(lx_ctl_udsps.yaml, list, &lx_layout_four);
+		lx_lnetctl_print(lx_object_udsps.yaml, list, &lx_print_four);
 	return err;
 }
 

@@ -316,7 +316,7 @@ static bool is_public(const struct lx_request *r)
 
 static bool is_show(const struct lx_request *r)
 {
-	return r->schema == &lx_ctl_show_schema;
+	return r->schema == &lx_object_show_schema;
 }
 
 static bool is_alike(const struct lx_request *r, const struct lx_request *other)
@@ -356,9 +356,9 @@ static void print_settings(FILE *out, const struct lx_conf_ni_setting *s)
 
 static void print_schema(FILE *out, const char *name)
 {
-	static const struct lx_schema *const schemas[] = { &lx_ctl_route_schema,
-							   &lx_ctl_buffers_schema,
-							   &lx_ctl_selftest_schema };
+	static const struct lx_schema *const schemas[] = { &lx_object_route_schema,
+							   &lx_object_buffers_schema,
+							   &lx_object_selftest_schema };
 	const char *sep = "Keys: ";
 
 	for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++) {

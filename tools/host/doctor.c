@@ -65,7 +65,7 @@ static void check_nis(struct lx_doctor *d)
 	size_t i, j, n = 0;
 
 	json_array_foreach (d->nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
 			check_ni(d, ni);
 			n += strcmp(lx_json_text(ni, "nid"), "0@lo") != 0;
 		}
@@ -169,9 +169,10 @@ static void name_hops(struct lx_doctor *d, char *buf, size_t size)
 
 	*buf = '\0';
 	json_array_foreach (now, i, peer) {
-		const json_t *nis = json_object_get(json_array_get(d->peers, i), lx_ctl_peers.rows);
+		const json_t *nis =
+			json_object_get(json_array_get(d->peers, i), lx_object_peers.rows);
 
-		json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), j, ni) {
+		json_array_foreach (json_object_get(peer, lx_object_peers.rows), j, ni) {
 			const json_t *was = json_array_get(nis, j);
 
 			if (strcmp(lx_json_text(was, "nid"), lx_json_text(ni, "nid")) ||

@@ -28,12 +28,12 @@ static int list_nis(struct lx_doctor *d)
 	size_t i, j, n = 0;
 
 	json_array_foreach (d->nets, i, net)
-		n += json_array_size(json_object_get(net, lx_ctl_nets.rows));
+		n += json_array_size(json_object_get(net, lx_object_nets.rows));
 	d->host.ni = calloc(n + 1, sizeof(*d->host.ni));
 	if (!d->host.ni)
 		return -ENOMEM;
 	json_array_foreach (d->nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, row) {
+		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, row) {
 			struct lx_doctor_ni *ni = &d->host.ni[d->host.n_nis];
 
 			ni->net = lx_json_text(net, "net type");
@@ -172,7 +172,7 @@ static long long count_neighbours(const struct lx_doctor *d, sa_family_t family)
 	size_t i, j;
 
 	json_array_foreach (d->peers, i, peer) {
-		json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), j, row) {
+		json_array_foreach (json_object_get(peer, lx_object_peers.rows), j, row) {
 			union lx_addr addr;
 
 			n += !lx_device_addr(lx_json_text(row, "nid"), &addr) &&

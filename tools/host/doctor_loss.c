@@ -80,7 +80,7 @@ static const char *interface_of(const struct lx_doctor *d, const char *nid)
 	size_t i, j;
 
 	json_array_foreach (d->nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
 			if (!strcmp(lx_json_text(ni, "nid"), nid))
 				return lx_json_text(json_object_get(ni, "interfaces"), "0");
 		}

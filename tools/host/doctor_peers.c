@@ -36,7 +36,7 @@ void lx_doctor_peers_load(struct lx_doctor *d)
 	d->nodes = json_object();
 	d->silent = json_object();
 	json_array_foreach (d->peers, i, peer) {
-		json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), j, ni)
+		json_array_foreach (json_object_get(peer, lx_object_peers.rows), j, ni)
 			note_node(d, peer, ni);
 	}
 }
@@ -81,7 +81,7 @@ static void count_net(const json_t *peers, uint32_t net, unsigned int *ret_n,
 
 	*ret_n = *ret_down = 0;
 	json_array_foreach ((json_t *)peers, i, peer) {
-		json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), j, row) {
+		json_array_foreach (json_object_get(peer, lx_object_peers.rows), j, row) {
 			if (lx_nid_parse(lx_json_text(row, "nid"), &nid) || lx_nid_net(&nid) != net)
 				continue;
 			++*ret_n;
@@ -95,7 +95,7 @@ static bool has_ni_up(const json_t *net)
 	const json_t *ni;
 	size_t i;
 
-	json_array_foreach (json_object_get(net, lx_ctl_nets.rows), i, ni) {
+	json_array_foreach (json_object_get(net, lx_object_nets.rows), i, ni) {
 		if (strcmp(lx_json_text(ni, "status"), "down"))
 			return true;
 	}
@@ -230,7 +230,7 @@ static void check_down(struct lx_doctor *d, bool heard, unsigned int *n)
 	json_array_foreach (d->peers, i, peer) {
 		if (heard != (lx_request_peer_received(peer) > 0))
 			continue;
-		json_array_foreach (json_object_get(peer, lx_ctl_peers.rows), j, ni) {
+		json_array_foreach (json_object_get(peer, lx_object_peers.rows), j, ni) {
 			const char *nid = lx_json_text(ni, "nid");
 
 			if (!*lx_json_text(ni, "down_reason"))
@@ -305,7 +305,7 @@ static void check_peers_max(struct lx_doctor *d)
 	size_t i;
 
 	json_array_foreach (d->peers, i, peer)
-		n += json_array_size(json_object_get(peer, lx_ctl_peers.rows));
+		n += json_array_size(json_object_get(peer, lx_object_peers.rows));
 	lx_request_tunable(d->session, "lnet", "peers_max", &most);
 	lx_findings_add_full(
 		&d->found, "peers", n, most,

@@ -350,7 +350,7 @@ static int setup_nets(struct setup *m, const json_t *nets)
 	int err = 0;
 
 	json_array_foreach ((json_t *)nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
 			if (!err)
 				err = setup_ni(m, ni);
 		}
@@ -385,7 +385,7 @@ static bool has_ni_on(const json_t *nets, const char *ifname)
 	size_t i, j;
 
 	json_array_foreach ((json_t *)nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_ctl_nets.rows), j, ni) {
+		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
 			if (!lx_device_of(lx_json_text(ni, "nid"), &netif) &&
 			    !strcmp(netif.name, ifname))
 				return true;
@@ -505,7 +505,7 @@ static void follow(struct lx_session *s, bool down)
 
 int lx_mrroute_net_del(struct lx_session *s, const struct lx_args *a)
 {
-	int err = lx_request_net_del(s, a);
+	int err = lx_ni_request_net_del(s, a);
 
 	if (!err)
 		follow(s, false);

@@ -16,7 +16,7 @@
 /*
  * Adds the routes and rules that the tcp NIs lack, after "net add". What it makes is marked as its
  * own, and goes when the interface has no NI any more: when the next one is added, or with these,
- * lx_request_net_del() and lx_request_down().
+ * lx_ni_request_net_del() and lx_request_down().
  */
 int lx_mrroute_add(struct lx_session *s);
 int lx_mrroute_net_del(struct lx_session *s, const struct lx_args *a);

@@ -93,7 +93,8 @@ int lx_net_parse(const char *text, uint32_t *ret_net)
 		return -EINVAL;
 	text += strlen(form->name);
 	if (*text) {
-		if (form->addr == ADDR_ZERO || lx_number_parse(text, strlen(text), 10, 65535, &num))
+		if (form->addr == ADDR_ZERO ||
+		    lx_octets_number(text, strlen(text), 10, 65535, &num))
 			return -EINVAL;
 	}
 	*ret_net = LX_NET(form->type, num);
@@ -125,7 +126,7 @@ static int addr_number_parse(const char *text, uint32_t max, struct lx_nid *nid)
 	int rc;
 
 	text += hex ? 2 : 0;
-	rc = lx_number_parse(text, strlen(text), hex ? 16 : 10, max, &number);
+	rc = lx_octets_number(text, strlen(text), hex ? 16 : 10, max, &number);
 	if (rc)
 		return rc;
 	number = htonl(number);
@@ -280,8 +281,8 @@ static int pid_parse(const char *text, size_t len, uint32_t *ret_pid)
 		*ret_pid = LX_PID_ANY;
 		return 0;
 	}
-	rc = lx_number_parse(text + user, len - user, 10, user ? ~LX_PID_USERFLAG : UINT32_MAX,
-			     &pid);
+	rc = lx_octets_number(text + user, len - user, 10, user ? ~LX_PID_USERFLAG : UINT32_MAX,
+			      &pid);
 	if (rc)
 		return rc;
 	*ret_pid = pid | (user ? LX_PID_USERFLAG : 0);
@@ -365,7 +366,7 @@ static int numbers_expand(const char *addr, struct lx_nid nid, struct nid_list *
 	do {
 		addr++;
 		len = strcspn(addr, ",]");
-		rc = lx_span_parse(addr, len, UINT32_MAX, &span);
+		rc = lx_octets_span(addr, len, UINT32_MAX, &span);
 		for (uint64_t i = span.first; !rc && i <= span.last; i += span.stride) {
 			for (int byte = 0; byte < 4; byte++)
 				nid.addr[byte] = i >> (24 - 8 * byte);

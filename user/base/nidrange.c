@@ -23,7 +23,7 @@ static int add_span(struct reader *r, const char *text, size_t len, uint32_t max
 {
 	struct lx_span *span = &r->range->span[r->n];
 
-	if (r->n == LX_NID_RANGE_SPANS || lx_span_parse(text, len, max, span))
+	if (r->n == LX_NID_RANGE_SPANS || lx_octets_span(text, len, max, span))
 		return -EINVAL;
 	if (span->first == span->last)
 		span->stride = 1; /* equal ranges must have equal structs */
@@ -138,7 +138,7 @@ static int addr_parse(struct reader *r, char *addr, const char *net)
 	return strchr(net, '[') || lx_nid_parse(addr, &range->nid) ? -EINVAL : 0;
 }
 
-int lx_nid_range_parse(const char *text, struct lx_nid_range *ret_range)
+int lx_nidrange_parse(const char *text, struct lx_nid_range *ret_range)
 {
 	struct reader r = { .range = ret_range };
 	char copy[TEXT_MAX], *at;
@@ -190,7 +190,7 @@ static void add_addr(const struct lx_text *w, const struct lx_nid_range *range)
 	lx_text_add(w, "@");
 }
 
-const char *lx_nid_range_format(const struct lx_nid_range *range, char *buf, size_t size)
+const char *lx_nidrange_format(const struct lx_nid_range *range, char *buf, size_t size)
 {
 	struct lx_text w = { buf, size };
 
@@ -218,7 +218,7 @@ static bool has(const struct lx_span *span, unsigned int n, uint32_t value)
 	return false;
 }
 
-bool lx_nid_range_has_net(const struct lx_nid_range *range, uint32_t net)
+bool lx_nidrange_has_net(const struct lx_nid_range *range, uint32_t net)
 {
 	if (range->form == LX_NID_RANGE_SINGLE)
 		return net == lx_nid_net(&range->nid);
@@ -247,11 +247,11 @@ static bool has_addr(const struct lx_nid_range *range, const struct lx_nid *nid)
 	return true;
 }
 
-bool lx_nid_range_has(const struct lx_nid_range *range, const struct lx_nid *nid)
+bool lx_nidrange_has(const struct lx_nid_range *range, const struct lx_nid *nid)
 {
 	if (range->form == LX_NID_RANGE_SINGLE)
 		return lx_nid_eq(&range->nid, nid);
-	if (!lx_nid_range_has_net(range, lx_nid_net(nid)))
+	if (!lx_nidrange_has_net(range, lx_nid_net(nid)))
 		return false;
 	return range->form == LX_NID_RANGE_NET || has_addr(range, nid);
 }
@@ -271,7 +271,7 @@ static size_t range_length(const char *text)
 	return len;
 }
 
-int lx_nid_ranges_parse(const char *text, struct lx_nid_range **ret_ranges, size_t *ret_n)
+int lx_nidranges_parse(const char *text, struct lx_nid_range **ret_ranges, size_t *ret_n)
 {
 	struct lx_nid_range *ranges = NULL, *range;
 	char one[LX_NID_RANGE_TEXT];
@@ -287,7 +287,7 @@ int lx_nid_ranges_parse(const char *text, struct lx_nid_range **ret_ranges, size
 			err = -EINVAL;
 		else {
 			snprintf(one, sizeof(one), "%.*s", (int)len, text);
-			err = lx_nid_range_parse(one, range);
+			err = lx_nidrange_parse(one, range);
 		}
 		text += len;
 	}

@@ -36,22 +36,22 @@ struct lx_nid_range {
 };
 
 /* -EINVAL: not a range, or it has too many spans or is too long. */
-int lx_nid_range_parse(const char *text, struct lx_nid_range *ret_range);
+int lx_nidrange_parse(const char *text, struct lx_nid_range *ret_range);
 
 /**
- * lx_nid_ranges_parse - a list of ranges, separated by commas or white space
+ * lx_nidranges_parse - a list of ranges, separated by commas or white space
  * @ret_ranges: an array of @ret_n, to be freed with free()
  * Returns 0, -EINVAL one of them is no range, or there is none; -E2BIG more than 256; -ENOMEM.
  */
-int lx_nid_ranges_parse(const char *text, struct lx_nid_range **ret_ranges, size_t *ret_n);
+int lx_nidranges_parse(const char *text, struct lx_nid_range **ret_ranges, size_t *ret_n);
 
 /* The inverse, with "[0-255]" for "*"; NONE is "". Returns @buf. Use LX_NID_RANGE_TEXT bytes. */
-const char *lx_nid_range_format(const struct lx_nid_range *range, char *buf, size_t size);
+const char *lx_nidrange_format(const struct lx_nid_range *range, char *buf, size_t size);
 
 /* True if the range names the net, or addresses on it. */
-bool lx_nid_range_has_net(const struct lx_nid_range *range, uint32_t net);
+bool lx_nidrange_has_net(const struct lx_nid_range *range, uint32_t net);
 
 /* True if a NID is in the range; a range of nets contains all NIDs on them. */
-bool lx_nid_range_has(const struct lx_nid_range *range, const struct lx_nid *nid);
+bool lx_nidrange_has(const struct lx_nid_range *range, const struct lx_nid *nid);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "octets.h"
 
-int lx_number_parse(const char *text, size_t len, unsigned int base, uint32_t max,
-		    uint32_t *ret_value)
+int lx_octets_number(const char *text, size_t len, unsigned int base, uint32_t max,
+		     uint32_t *ret_value)
 {
 	uint64_t value = 0;
 
@@ -31,24 +31,24 @@ int lx_number_parse(const char *text, size_t len, unsigned int base, uint32_t ma
 	return 0;
 }
 
-int lx_span_parse(const char *text, size_t len, uint32_t max, struct lx_span *ret_span)
+int lx_octets_span(const char *text, size_t len, uint32_t max, struct lx_span *ret_span)
 {
 	const char *dash = memchr(text, '-', len), *slash = memchr(text, '/', len);
 	const char *end = text + len;
 
 	ret_span->stride = 1;
 	if (!dash) {
-		if (lx_number_parse(text, len, 10, max, &ret_span->first))
+		if (lx_octets_number(text, len, 10, max, &ret_span->first))
 			return -EINVAL;
 		ret_span->last = ret_span->first;
 		return 0;
 	}
-	if (slash && lx_number_parse(slash + 1, end - slash - 1, 10, max, &ret_span->stride))
+	if (slash && lx_octets_number(slash + 1, end - slash - 1, 10, max, &ret_span->stride))
 		return -EINVAL;
 	if (slash && slash < dash)
 		return -EINVAL;
-	if (lx_number_parse(text, dash - text, 10, max, &ret_span->first) ||
-	    lx_number_parse(dash + 1, (slash ? slash : end) - dash - 1, 10, max, &ret_span->last))
+	if (lx_octets_number(text, dash - text, 10, max, &ret_span->first) ||
+	    lx_octets_number(dash + 1, (slash ? slash : end) - dash - 1, 10, max, &ret_span->last))
 		return -EINVAL;
 	return ret_span->first > ret_span->last || !ret_span->stride ? -EINVAL : 0;
 }
@@ -56,7 +56,7 @@ int lx_span_parse(const char *text, size_t len, uint32_t max, struct lx_span *re
 static int add_span(const char *text, size_t len, uint64_t has[4])
 {
 	struct lx_span span = { 0 };
-	int rc = lx_span_parse(text, len, 255, &span);
+	int rc = lx_octets_span(text, len, 255, &span);
 
 	for (uint32_t i = span.first; !rc && i <= span.last; i += span.stride)
 		has[i / 64] |= 1ULL << i % 64;

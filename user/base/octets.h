@@ -35,20 +35,20 @@ bool lx_octets_match(const struct lx_octets *octets, const uint8_t addr[4]);
 int lx_octets_parse(const char *text, bool star, struct lx_octets *ret_octets);
 
 /**
- * lx_span_parse - parse "a", "a-b" or "a-b/stride"
+ * lx_octets_span - parse "a", "a-b" or "a-b/stride"
  * @len: bytes of @text
  * @max: largest number allowed
  * Returns 0 or -EINVAL.
  */
-int lx_span_parse(const char *text, size_t len, uint32_t max, struct lx_span *ret_span);
+int lx_octets_span(const char *text, size_t len, uint32_t max, struct lx_span *ret_span);
 
 /**
- * lx_number_parse - parse digits, without sign or space
+ * lx_octets_number - parse digits, without sign or space
  * @len: bytes of @text, which need not end there
  * @base: 10 or 16
  * Returns 0, or -EINVAL, also for a number above @max.
  */
-int lx_number_parse(const char *text, size_t len, unsigned int base, uint32_t max,
-		    uint32_t *ret_value);
+int lx_octets_number(const char *text, size_t len, unsigned int base, uint32_t max,
+		     uint32_t *ret_value);
 
 #endif

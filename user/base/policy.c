@@ -9,7 +9,7 @@ static int clause_parse(const char *name, const char *clause, struct lx_nid_rang
 			char *text, size_t size)
 {
 	memset(ret_range, 0, sizeof(*ret_range));
-	if (!*clause || !lx_nid_range_parse(clause, ret_range))
+	if (!*clause || !lx_nidrange_parse(clause, ret_range))
 		return 0;
 	return lx_explain(text, size, -EINVAL,
 			  "%s \"%.80s\" is neither a net (tcp, tcp[1-3]) nor a range of NIDs "
@@ -57,9 +57,9 @@ int lx_policy_parse(const struct lx_conf_udsp *conf, struct lx_policy *ret_polic
 
 void lx_policy_format(const struct lx_policy *policy, struct lx_conf_udsp *conf)
 {
-	lx_nid_range_format(&policy->src, conf->src, sizeof(conf->src));
-	lx_nid_range_format(&policy->dst, conf->dst, sizeof(conf->dst));
-	lx_nid_range_format(&policy->rte, conf->rte, sizeof(conf->rte));
+	lx_nidrange_format(&policy->src, conf->src, sizeof(conf->src));
+	lx_nidrange_format(&policy->dst, conf->dst, sizeof(conf->dst));
+	lx_nidrange_format(&policy->rte, conf->rte, sizeof(conf->rte));
 	conf->priority = policy->priority;
 }
 

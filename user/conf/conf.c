@@ -48,8 +48,8 @@ int lx_conf_new(struct lx_conf **ret_conf)
 	if (!conf)
 		return -ENOMEM;
 	conf->routing = LX_UNSET;
-	lx_schema_init(&lx_ctl_selftest_schema, &conf->selftest);
-	lx_schema_init(&lx_ctl_buffers_schema, conf->buffers);
+	lx_schema_init(&lx_object_selftest_schema, &conf->selftest);
+	lx_schema_init(&lx_object_buffers_schema, conf->buffers);
 	*ret_conf = conf;
 	return 0;
 }
@@ -128,8 +128,8 @@ static int route_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "route", keys, &lx_ctl_route_schema,
-						    &lx_ctl_routes };
+	static const struct lx_yaml_shape shape = { "route", keys, &lx_object_route_schema,
+						    &lx_object_routes };
 	struct section *s = arg;
 	int err, more = 0;
 
@@ -161,7 +161,7 @@ static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	int err = text ? 0 : -EINVAL;
 
 	conf->routing_at = lx_yaml_at(value);
-	if (text && lx_field_is_truth(text, &on))
+	if (text && lx_schema_field_is_truth(text, &on))
 		conf->routing = on;
 	else if (text)
 		err = lx_yaml_int32(y, value, "enable", 0, LX_ROUTING_STARTING, &conf->routing);
@@ -177,7 +177,8 @@ static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "routing", keys, NULL, &lx_ctl_routing_info };
+	static const struct lx_yaml_shape shape = { "routing", keys, NULL,
+						    &lx_object_routing_info };
 
 	/* An export of a reference node has an entry for each of its CPTs. */
 	if (node->type == YAML_MAPPING_NODE &&
@@ -203,7 +204,8 @@ static int section_routing(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "seq_no", lx_yaml_ignored }, { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "buffers", keys, &lx_ctl_buffers_schema, NULL };
+	static const struct lx_yaml_shape shape = { "buffers", keys, &lx_object_buffers_schema,
+						    NULL };
 
 	return lx_yaml_map(y, value, &shape, ((struct section *)arg)->conf->buffers, arg);
 }
@@ -230,7 +232,7 @@ static int peer_ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "recv_count", NULL },
 						   { "drop_count", NULL },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "peer ni", keys, NULL, &lx_ctl_peers };
+	static const struct lx_yaml_shape shape = { "peer ni", keys, NULL, &lx_object_peers };
 
 	return lx_yaml_map(y, node, &shape, NULL, arg);
 }
@@ -264,8 +266,8 @@ static int peer_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "peer", keys, &lx_ctl_peer_schema,
-						    &lx_ctl_peers };
+	static const struct lx_yaml_shape shape = { "peer", keys, &lx_object_peer_schema,
+						    &lx_object_peers };
 	struct lx_ctl_peer given;
 	struct section *s = arg;
 	int err, more = 1; /* not taken */
@@ -332,7 +334,7 @@ static int global_value(struct lx_yaml *y, yaml_node_t *key, yaml_node_t *value,
 	bool on;
 	int err = given ? 0 : -EINVAL;
 
-	if (given && g->on_off && lx_field_is_truth(given, &on))
+	if (given && g->on_off && lx_schema_field_is_truth(given, &on))
 		number = on;
 	else if (given)
 		err = lx_yaml_int(y, value, name, 0, g->inverse ? 1 : INT32_MAX, &number);
@@ -451,7 +453,7 @@ static int selftest_consoles(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	if (strlen(text) >= sizeof(selftest->consoles))
 		return lx_yaml_fail(y, value, -EINVAL, "consoles: more than %zu characters",
 				    sizeof(selftest->consoles) - 1);
-	if (strcmp(text, "any") && lx_nid_ranges_parse(text, &ranges, &n))
+	if (strcmp(text, "any") && lx_nidranges_parse(text, &ranges, &n))
 		return lx_yaml_fail(y, value, -EINVAL,
 				    "consoles \"%s\": NIDs or ranges of NIDs are expected, as in "
 				    "\"10.0.0.*@tcp, 10.1.0.[1-4]@o2ib\", or \"any\"",
@@ -465,7 +467,7 @@ static int section_selftest(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "consoles", selftest_consoles },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "selftest", keys, &lx_ctl_selftest_schema,
+	static const struct lx_yaml_shape shape = { "selftest", keys, &lx_object_selftest_schema,
 						    NULL };
 	struct lx_conf *conf = ((struct section *)arg)->conf;
 	int err = lx_yaml_map(y, value, &shape, &conf->selftest, arg);

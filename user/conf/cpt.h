@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /**
- * lx_conf_cpt - check "[0]", "[0,2-4]", "0-6/2"
+ * lx_conf_net_cpt - check "[0]", "[0,2-4]", "0-6/2"
  * @ret_text: what is wrong with it
  * Returns 0 or -EINVAL.
  */
-int lx_conf_cpt(const char *text, char *ret_text, size_t size);
+int lx_conf_net_cpt(const char *text, char *ret_text, size_t size);
 
 #endif

@@ -65,7 +65,7 @@ static int probe_entry(struct lx_yaml *y, yaml_node_t *value, void *arg)
 						   { NULL, NULL } };
 	struct scan *s = arg;
 	const struct lx_yaml_shape shape = { s->probe.discover ? "discover" : "ping", keys, NULL,
-					     &lx_ctl_pings };
+					     &lx_object_pings };
 	int err;
 
 	if (value->type == YAML_SCALAR_NODE)

@@ -80,7 +80,7 @@ static int ifname(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct lx_conf_rule *rule = &((struct walk *)arg)->rule;
 	char name[IF_NAMESIZE];
-	int err = lx_conf_ifname(y, value, name);
+	int err = lx_conf_net_ifname(y, value, name);
 
 	return err ? err
 		   : lx_yaml_append(y, value, &rule->ifname, &rule->n_ifnames, RANGES_MAX, name,
@@ -116,12 +116,12 @@ static int ranges(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_conf_ni_tunables(y, value, &((struct walk *)arg)->rule.ni);
+	return lx_conf_net_ni_tunables(y, value, &((struct walk *)arg)->rule.ni);
 }
 
 static int lnd_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_conf_ni_lnd_tunables(y, value, &((struct walk *)arg)->rule.ni);
+	return lx_conf_net_ni_lnd_tunables(y, value, &((struct walk *)arg)->rule.ni);
 }
 
 static int entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
@@ -136,7 +136,7 @@ static int entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 	struct walk w = { .conf = arg };
 	int err;
 
-	lx_conf_ni_init(&w.rule.ni);
+	lx_conf_net_ni_init(&w.rule.ni);
 	err = lx_yaml_map(y, node, &shape, NULL, &w);
 	w.rule.always = !w.rule.n_ranges;
 	if (!w.rule.at.line)

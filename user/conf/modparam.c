@@ -99,8 +99,9 @@ static int check_cpts(struct lx_modparam *p, const char *list)
 {
 	char why[160];
 
-	return lx_conf_cpt(list, why, sizeof(why)) ? lx_modparam_fail(p, "CPU partitions %s", why)
-						   : 0;
+	return lx_conf_net_cpt(list, why, sizeof(why))
+		       ? lx_modparam_fail(p, "CPU partitions %s", why)
+		       : 0;
 }
 
 /* An interface must not be on a net twice, in one list or in two of "networks". */
@@ -153,7 +154,7 @@ static int add_rule(struct lx_modparam *p, const struct lx_modparam_net *net)
 	rule = lx_grow(&p->conf->rule, &p->conf->n_rules, sizeof(*rule));
 	if (!rule)
 		return -ENOMEM;
-	lx_conf_ni_init(&rule->ni);
+	lx_conf_net_ni_init(&rule->ni);
 	rule->ni.net = net->net;
 	rule->ni.at = rule->at = p->at;
 	rule->legacy = true;
@@ -310,7 +311,7 @@ static int gateway(struct lx_modparam *p, struct lx_modparam_route *r, char *wor
 
 	r->priority = LX_UNSET;
 	if (colon) {
-		if (lx_number_parse(colon + 1, strlen(colon + 1), 10, UINT32_MAX, &priority))
+		if (lx_octets_number(colon + 1, strlen(colon + 1), 10, UINT32_MAX, &priority))
 			return lx_modparam_fail(p, "\"%.60s\": no priority after the colon", word);
 		*colon = '\0';
 		r->priority = priority;
@@ -336,13 +337,13 @@ static int routes_entry(struct lx_modparam *p, char *entry)
 	if (!*word)
 		return 0;
 	r.net = *word++;
-	if (lx_nid_range_parse(r.net, &r.nets) || r.nets.form != LX_NID_RANGE_NET)
+	if (lx_nidrange_parse(r.net, &r.nets) || r.nets.form != LX_NID_RANGE_NET)
 		return lx_modparam_fail(p, "\"%.40s\" is not a net (tcp, tcp1, tcp[1-3], ...)",
 					r.net);
 	if (!r.nets.n_nums) /* "tcp" */
 		r.nets.span[r.nets.n_nums++] = (struct lx_span){ .stride = 1 };
 	if (*word && !(*word)[strspn(*word, "0123456789")]) {
-		if (lx_number_parse(*word, strlen(*word), 10, LX_HOP_MAX, &hop) || !hop)
+		if (lx_octets_number(*word, strlen(*word), 10, LX_HOP_MAX, &hop) || !hop)
 			return lx_modparam_fail(p, "hopcount %.20s is out of range 1..%d", *word,
 						LX_HOP_MAX);
 		r.hop = hop;

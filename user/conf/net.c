@@ -52,7 +52,7 @@ const struct lx_conf_ni_setting *lx_conf_ni_settings(void)
 	return settings;
 }
 
-int lx_conf_cpt(const char *text, char *ret_text, size_t size)
+int lx_conf_net_cpt(const char *text, char *ret_text, size_t size)
 {
 	const char *item = text + (*text == '['), *end;
 	struct lx_span span;
@@ -60,7 +60,7 @@ int lx_conf_cpt(const char *text, char *ret_text, size_t size)
 
 	do {
 		end = item + strcspn(item, ",]");
-		ok = !lx_span_parse(item, end - item, UINT32_MAX, &span);
+		ok = !lx_octets_span(item, end - item, UINT32_MAX, &span);
 		item = end + 1;
 	} while (ok && *end == ',');
 	if (ok && !strcmp(end, *text == '[' ? "]" : ""))
@@ -76,7 +76,7 @@ static int cpt_text(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 	if (!text)
 		return -EINVAL;
-	if (!lx_conf_cpt(text, why, sizeof(why)))
+	if (!lx_conf_net_cpt(text, why, sizeof(why)))
 		return 0;
 	return lx_yaml_fail(y, value, -EINVAL, "invalid value for \"CPT\": %s", why);
 }
@@ -112,13 +112,14 @@ static int cpt(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	X("nqps")
 
 /* 0@lo has none of them; an export shows zeros there. */
-int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
+int lx_conf_net_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
 {
 #define IGNORED_(name) { name, lx_yaml_ignored },
 	static const struct lx_yaml_key keys[] = { { "CPT", cpt },
 						   LND_SETTINGS(IGNORED_){ NULL, NULL } };
 #undef IGNORED_
-	static const struct lx_yaml_shape shape = { "tunables", keys, &lx_ctl_ni_tunables, NULL };
+	static const struct lx_yaml_shape shape = { "tunables", keys, &lx_object_ni_tunables,
+						    NULL };
 
 	return lx_net_type(ni->net) == LX_NET_LO ? 0 : lx_yaml_map(y, value, &shape, &ni->tun, ni);
 }
@@ -164,7 +165,7 @@ static int lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name, ya
 	return lx_yaml_int32(y, value, name, LX_UNSET, set[i].max, &ni->lnd_tun.value[i]);
 }
 
-int lx_conf_ni_lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
+int lx_conf_net_ni_lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
 {
 	return lx_yaml_null(value) ? 0 : lx_yaml_pairs(y, value, "lnd tunables", lnd_tunable, ni);
 }
@@ -179,7 +180,7 @@ static int add_ifname(struct lx_yaml *y, const yaml_node_t *value, struct walk *
 			      sizeof(named));
 }
 
-int lx_conf_ifname(struct lx_yaml *y, yaml_node_t *value, char ret_name[IF_NAMESIZE])
+int lx_conf_net_ifname(struct lx_yaml *y, yaml_node_t *value, char ret_name[IF_NAMESIZE])
 {
 	const char *text = lx_yaml_text(y, value, "interfaces");
 	size_t len;
@@ -200,7 +201,7 @@ int lx_conf_ifname(struct lx_yaml *y, yaml_node_t *value, char ret_name[IF_NAMES
 static int ifname(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	char name[IF_NAMESIZE];
-	int err = lx_conf_ifname(y, value, name);
+	int err = lx_conf_net_ifname(y, value, name);
 
 	return err ? err : add_ifname(y, value, arg, name);
 }
@@ -245,12 +246,12 @@ static int ni_rails(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int ni_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_conf_ni_tunables(y, value, &((struct walk *)arg)->ni);
+	return lx_conf_net_ni_tunables(y, value, &((struct walk *)arg)->ni);
 }
 
 static int ni_lnd_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_conf_ni_lnd_tunables(y, value, &((struct walk *)arg)->ni);
+	return lx_conf_net_ni_lnd_tunables(y, value, &((struct walk *)arg)->ni);
 }
 
 /* The NIs of a net share the tunables of its first one: names what others have instead. */
@@ -334,7 +335,7 @@ static int ni_keys(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "CPT", cpt },
 						   { "tcp bonding", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "local NI(s)", keys, NULL, &lx_ctl_nets };
+	static const struct lx_yaml_shape shape = { "local NI(s)", keys, NULL, &lx_object_nets };
 
 	return lx_yaml_map(y, node, &shape, NULL, arg);
 }
@@ -413,17 +414,17 @@ const char *lx_conf_net_why(uint32_t net, int err)
 
 static int net_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_conf_ni_tunables(y, value, &((struct walk *)arg)->net);
+	return lx_conf_net_ni_tunables(y, value, &((struct walk *)arg)->net);
 }
 
 static int net_lnd_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct lx_conf_ni *net = &((struct walk *)arg)->net;
 
-	return net->net == LX_NET_U32_ANY ? 0 : lx_conf_ni_lnd_tunables(y, value, net);
+	return net->net == LX_NET_U32_ANY ? 0 : lx_conf_net_ni_lnd_tunables(y, value, net);
 }
 
-void lx_conf_ni_init(struct lx_conf_ni *ni)
+void lx_conf_net_ni_init(struct lx_conf_ni *ni)
 {
 	memset(ni, 0, sizeof(*ni));
 	ni->nid = lx_nid_any;
@@ -456,11 +457,11 @@ static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
-	static const struct lx_yaml_shape shape = { "net", keys, NULL, &lx_ctl_nets };
+	static const struct lx_yaml_shape shape = { "net", keys, NULL, &lx_object_nets };
 	struct walk *s = arg;
 	int err;
 
-	lx_conf_ni_init(&s->net);
+	lx_conf_net_ni_init(&s->net);
 	s->has_nis = s->has_list = false;
 	err = lx_yaml_map(y, node, &shape, NULL, s);
 	if (err)

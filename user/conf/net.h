@@ -12,11 +12,11 @@ int lx_conf_net(struct lx_yaml *y, yaml_node_t *value, struct lx_conf *conf);
 /* A net that has a transport, or lo. */
 int lx_conf_net_type(struct lx_yaml *y, yaml_node_t *value, const char *key, uint32_t *ret_net);
 /* "eth0", "eth0[0,1]". */
-int lx_conf_ifname(struct lx_yaml *y, yaml_node_t *value, char ret_name[IF_NAMESIZE]);
+int lx_conf_net_ifname(struct lx_yaml *y, yaml_node_t *value, char ret_name[IF_NAMESIZE]);
 /* Initializes an NI without settings. */
-void lx_conf_ni_init(struct lx_conf_ni *ni);
+void lx_conf_net_ni_init(struct lx_conf_ni *ni);
 /* "tunables", "lnd tunables"; ni->net is known. */
-int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni);
-int lx_conf_ni_lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni);
+int lx_conf_net_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni);
+int lx_conf_net_ni_lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni);
 
 #endif

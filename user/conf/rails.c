@@ -52,7 +52,7 @@ static uint32_t number(const char *text)
 {
 	uint32_t n;
 
-	return lx_number_parse(text, strlen(text), 10, LX_RAILS_MAX, &n) ? 0 : n;
+	return lx_octets_number(text, strlen(text), 10, LX_RAILS_MAX, &n) ? 0 : n;
 }
 
 static bool parse_addr(const char *text, bool *ret_v6, uint8_t *ret_addr)
@@ -70,8 +70,8 @@ static bool parse_last(const char *text, const struct range *range, uint8_t *ret
 
 	if (parse_addr(text, &v6, ret_addr))
 		return v6 == range->v6;
-	if (lx_number_parse(text, strlen(text), range->v6 ? 16 : 10, range->v6 ? 0xffff : 0xff,
-			    &last))
+	if (lx_octets_number(text, strlen(text), range->v6 ? 16 : 10, range->v6 ? 0xffff : 0xff,
+			     &last))
 		return false;
 	memcpy(ret_addr, range->first, len);
 	ret_addr[len - 1] = last;

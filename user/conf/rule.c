@@ -24,7 +24,7 @@ int lx_iprange_parse(const char *text, struct lx_iprange *ret_range)
 		return 0;
 	}
 	if (len >= sizeof(addr) ||
-	    (slash && lx_number_parse(slash + 1, strlen(slash + 1), 10, 128, &bits)))
+	    (slash && lx_octets_number(slash + 1, strlen(slash + 1), 10, 128, &bits)))
 		return -EINVAL;
 	memcpy(addr, text, len);
 	addr[len] = '\0';

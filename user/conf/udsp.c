@@ -15,7 +15,7 @@ static void drop_na(char *clause)
 
 static int entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
-	static const struct lx_yaml_shape shape = { "udsp", NULL, &lx_ctl_udsp_schema, NULL };
+	static const struct lx_yaml_shape shape = { "udsp", NULL, &lx_object_udsp_schema, NULL };
 	struct lx_conf *conf = arg;
 	struct lx_policy policy;
 	struct lx_conf_udsp u;

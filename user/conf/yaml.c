@@ -400,7 +400,7 @@ static int read_field(struct lx_yaml *y, yaml_node_t *value, const struct lx_fie
 	text = lx_yaml_text(y, value, f->key);
 	if (!text)
 		return -EINVAL;
-	if (!lx_field_parse(f, p, text, why, sizeof(why)))
+	if (!lx_schema_field_parse(f, p, text, why, sizeof(why)))
 		return 0;
 	return lx_yaml_fail(y, value, -EINVAL, "invalid value for \"%s\": %s", f->key, why);
 }

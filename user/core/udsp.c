@@ -26,8 +26,8 @@ static bool is_remote(const struct lx_policy *p)
 static bool names(const struct lx_nid_range *range, uint32_t net, const struct lx_nid *nid)
 {
 	if (range->form == LX_NID_RANGE_NET)
-		return !nid && lx_nid_range_has_net(range, net);
-	return nid && lx_nid_range_has(range, nid);
+		return !nid && lx_nidrange_has_net(range, net);
+	return nid && lx_nidrange_has(range, nid);
 }
 
 /* @nid: NULL: the priority of the net itself */
@@ -77,7 +77,7 @@ void lx_udsp_apply_peer_ni(struct lx_core *core, struct lx_peer_ni *pni)
 	lx_list_for_each(u, &core->udsps, link) {
 		const struct lx_policy *p = &u->policy;
 
-		if (!lx_nid_range_has(&p->dst, &pni->nid))
+		if (!lx_nidrange_has(&p->dst, &pni->nid))
 			continue;
 		pni->prefers_nis |= lx_policy_has(&p->src);
 		pni->prefers_gateways |= lx_policy_has(&p->rte);
@@ -113,8 +113,8 @@ static bool prefers_source(const struct lx_peer_ni *pni, const struct lx_nid *ni
 	struct lx_udsp *u;
 
 	lx_list_for_each(u, &lx_peer_of(pni)->core->udsps, link) {
-		if (lx_nid_range_has(&u->policy.dst, &pni->nid) &&
-		    lx_nid_range_has(&u->policy.src, nid))
+		if (lx_nidrange_has(&u->policy.dst, &pni->nid) &&
+		    lx_nidrange_has(&u->policy.src, nid))
 			return true;
 	}
 	return false;
@@ -128,10 +128,10 @@ static const struct lx_nid *gateway_nid(const struct lx_peer_ni *pni, const stru
 	struct lx_udsp *u;
 
 	lx_list_for_each(u, &gateway->core->udsps, link) {
-		if (!lx_nid_range_has(&u->policy.dst, &pni->nid))
+		if (!lx_nidrange_has(&u->policy.dst, &pni->nid))
 			continue;
 		lx_peer_ni_for_each(net, via, gateway) {
-			if (lx_nid_range_has(&u->policy.rte, &via->nid))
+			if (lx_nidrange_has(&u->policy.rte, &via->nid))
 				return &via->nid;
 		}
 	}

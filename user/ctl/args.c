@@ -52,7 +52,7 @@ static int take_value(struct taker *t, const struct lx_field *f, void *p)
 			return wrong(t, -EINVAL, "%s: given twice", t->word);
 	}
 	t->seen[t->n_seen++] = p;
-	if (!lx_field_parse(f, p, t->value, why, sizeof(why)))
+	if (!lx_schema_field_parse(f, p, t->value, why, sizeof(why)))
 		return 0;
 	return wrong(t, -EINVAL, "%s: %s", t->word, why);
 }
@@ -73,8 +73,8 @@ static int take_element(struct taker *t, const struct lx_field *list, void *obj,
 		return wrong(t, -EINVAL, "%s: more than %u", t->word, list->max);
 	++*n;
 	lx_schema_init(list->sub, element);
-	if (name && lx_field_store_text(list->sub->field, element + list->sub->field->offset, name,
-					why, sizeof(why)))
+	if (name && lx_schema_field_store_text(list->sub->field, element + list->sub->field->offset,
+					       name, why, sizeof(why)))
 		return wrong(t, -EINVAL, "%s: %s", t->word, why);
 	return take_value(t, value, element + value->offset);
 }

@@ -50,7 +50,7 @@ static bool put_nest(struct nlmsghdr *nlh, size_t size, uint16_t attr, const str
 
 	/* A nest is backed up as a whole. */
 	if (!nest ||
-	    lx_schema_put(nlh, size, sub, obj, level == LX_LEVEL_BACKUP ? LX_LEVEL_MAX : level) < 0)
+	    lx_codec_put(nlh, size, sub, obj, level == LX_LEVEL_BACKUP ? LX_LEVEL_MAX : level) < 0)
 		return false;
 	if (nlh->nlmsg_len == before && !may_be_empty)
 		mnl_attr_nest_cancel(nlh, nest);
@@ -142,12 +142,12 @@ static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 	const void *p = (const char *)obj + f->offset;
 	char text[LX_ID_TEXT];
 
-	if (f->omit != LX_OMIT_NEVER && !lx_field_is_set(f, p))
+	if (f->omit != LX_OMIT_NEVER && !lx_schema_field_is_set(f, p))
 		return true;
 	switch ((enum lx_field_type)f->type) {
 	case LX_FIELD_INT:
 	case LX_FIELD_BOOL:
-		return put_int(nlh, size, f->attr, lx_field_load(f, p));
+		return put_int(nlh, size, f->attr, lx_schema_field_load(f, p));
 	case LX_FIELD_STR:
 	case LX_FIELD_IFACE:
 		return put_text(nlh, size, f, p);
@@ -161,7 +161,7 @@ static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 	case LX_FIELD_ID:
 		return put_text(nlh, size, f, lx_id_format(p, text, sizeof(text)));
 	case LX_FIELD_ENUM:
-		return put_text(nlh, size, f, enum_name(f, lx_field_load(f, p)));
+		return put_text(nlh, size, f, enum_name(f, lx_schema_field_load(f, p)));
 	case LX_FIELD_NEST:
 		return put_nest(nlh, size, f->attr, f->sub, p, level, f->omit != LX_OMIT_UNSET);
 	case LX_FIELD_NIDS:
@@ -178,8 +178,8 @@ static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 	return true;
 }
 
-int lx_schema_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *schema,
-		  const void *obj, unsigned int level)
+int lx_codec_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *schema, const void *obj,
+		 unsigned int level)
 {
 	uint32_t before = nlh->nlmsg_len;
 
@@ -194,7 +194,7 @@ int lx_schema_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *sch
 
 /* ---- reading ----------------------------------------------------------------------- */
 
-const struct nlmsghdr *lx_schema_message(const void *buf, size_t len, size_t hdr)
+const struct nlmsghdr *lx_codec_message(const void *buf, size_t len, size_t hdr)
 {
 	const struct nlmsghdr *nlh = buf;
 
@@ -203,7 +203,7 @@ const struct nlmsghdr *lx_schema_message(const void *buf, size_t len, size_t hdr
 	return nlh;
 }
 
-const void *lx_schema_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_len)
+const void *lx_codec_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_len)
 {
 	size_t head = MNL_NLMSG_HDRLEN + MNL_ALIGN(hdr);
 
@@ -216,7 +216,7 @@ const void *lx_schema_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_
 	for (a = (attrs), rest = (len); (rest) > 0 && mnl_attr_ok(a, rest);                        \
 	     rest -= MNL_ALIGN((a)->nla_len), a = mnl_attr_next(a))
 
-const struct nlattr *lx_schema_find(const void *attrs, size_t len, uint8_t attr)
+const struct nlattr *lx_codec_find(const void *attrs, size_t len, uint8_t attr)
 {
 	const struct nlattr *a;
 	int rest;
@@ -228,7 +228,7 @@ const struct nlattr *lx_schema_find(const void *attrs, size_t len, uint8_t attr)
 	return NULL;
 }
 
-const char *lx_schema_text(const struct nlattr *attr)
+const char *lx_codec_text(const struct nlattr *attr)
 {
 	const char *text = mnl_attr_get_payload(attr);
 	size_t len = mnl_attr_get_payload_len(attr);
@@ -240,7 +240,7 @@ static int get_value(const struct nlattr *a, const struct lx_field *f, void *p, 
 		     size_t text_size)
 {
 	bool number = f->type == LX_FIELD_INT || f->type == LX_FIELD_BOOL;
-	const char *value = number ? NULL : lx_schema_text(a);
+	const char *value = number ? NULL : lx_codec_text(a);
 	char why[160];
 	int err;
 
@@ -248,8 +248,8 @@ static int get_value(const struct nlattr *a, const struct lx_field *f, void *p, 
 		return lx_explain(text, text_size, -EPROTO, "%s: not a number", f->key);
 	if (!number && !value)
 		return lx_explain(text, text_size, -EPROTO, "%s: not a string", f->key);
-	err = number ? lx_field_store(f, p, (int64_t)mnl_attr_get_u64(a), why, sizeof(why))
-		     : lx_field_store_text(f, p, value, why, sizeof(why));
+	err = number ? lx_schema_field_store(f, p, (int64_t)mnl_attr_get_u64(a), why, sizeof(why))
+		     : lx_schema_field_store_text(f, p, value, why, sizeof(why));
 	return err ? lx_explain(text, text_size, err, "%s: %s", f->key, why) : 0;
 }
 
@@ -266,8 +266,8 @@ static int get_list(const struct nlattr *list, const struct lx_field *f, void *o
 		if (*n == f->max)
 			return lx_explain(text, text_size, -EINVAL, "%s: more than %u", f->key,
 					  f->max);
-		err = lx_schema_get(mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), f->sub,
-				    element, text, text_size);
+		err = lx_codec_get(mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), f->sub,
+				   element, text, text_size);
 		if (err)
 			return err;
 		element += f->sub->size;
@@ -290,16 +290,16 @@ static int get_field(const struct nlattr *a, const struct lx_field *f, void *obj
 	case LX_FIELD_NET:
 		return get_value(a, f, p, text, text_size);
 	case LX_FIELD_NEST:
-		return lx_schema_get(mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), f->sub,
-				     p, text, text_size);
+		return lx_codec_get(mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), f->sub, p,
+				    text, text_size);
 	case LX_FIELD_LIST:
 		return get_list(a, f, obj, text, text_size);
 	}
 	return lx_explain(text, text_size, -EOPNOTSUPP, "%s: read-only", f->key);
 }
 
-int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
-		  char *ret_text, size_t text_size)
+int lx_codec_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
+		 char *ret_text, size_t text_size)
 {
 	const struct lx_field *f;
 	const struct nlattr *a;

@@ -13,40 +13,40 @@
 #include "../schema/schema.h"
 
 /**
- * lx_schema_put - append a struct's fields to a message
+ * lx_codec_put - append a struct's fields to a message
  * @size: of the buffer that starts at @nlh
  * @level: which fields (internal/ctl.h)
  * Returns 0, -EMSGSIZE: no room; the message is unchanged.
  */
-int lx_schema_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *schema,
-		  const void *obj, unsigned int level);
+int lx_codec_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *schema, const void *obj,
+		 unsigned int level);
 
 /**
- * lx_schema_get - fill a struct from untrusted attributes
+ * lx_codec_get - fill a struct from untrusted attributes
  * @ret_text: on failure, what is wrong
  *
  * Missing fields get their defaults. Returns 0, -EPROTO malformed, -EINVAL a value
  * that does not fit, -EOPNOTSUPP an attribute that this version does not know.
  */
-int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
-		  char *ret_text, size_t text_size);
+int lx_codec_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
+		 char *ret_text, size_t text_size);
 
 /* The (first) attribute of a number, or NULL. */
-const struct nlattr *lx_schema_find(const void *attrs, size_t len, uint8_t attr);
+const struct nlattr *lx_codec_find(const void *attrs, size_t len, uint8_t attr);
 
 /* A string attribute's value; NULL: not a string. */
-const char *lx_schema_text(const struct nlattr *attr);
+const char *lx_codec_text(const struct nlattr *attr);
 
 /**
- * lx_schema_message - the message at the start of a receive buffer
+ * lx_codec_message - the message at the start of a receive buffer
  * @len: bytes received
  * @hdr: bytes of its fixed header
  * Unlike mnl_nlmsg_ok(), this does not take a length of 2 GiB or more for a negative one.
  * Returns NULL unless a complete message with its headers is there.
  */
-const struct nlmsghdr *lx_schema_message(const void *buf, size_t len, size_t hdr);
+const struct nlmsghdr *lx_codec_message(const void *buf, size_t len, size_t hdr);
 
 /* A message's attributes, after a fixed header of @hdr bytes. */
-const void *lx_schema_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_len);
+const void *lx_codec_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_len);
 
 #endif

@@ -190,7 +190,7 @@ int lx_ctl_send(struct lx_ctl *ctl, uint8_t command, uint16_t flags, const struc
 {
 	struct nlmsghdr *nlh = begin(ctl, command, flags);
 
-	if (schema && lx_schema_put(nlh, sizeof(ctl->buf), schema, obj, LX_LEVEL_OWN) < 0)
+	if (schema && lx_codec_put(nlh, sizeof(ctl->buf), schema, obj, LX_LEVEL_OWN) < 0)
 		return lx_ctl_fail(ctl, LX_CTL_FROM_CALLER, -EMSGSIZE, "the request is too long");
 	return finish(ctl, nlh);
 }
@@ -199,8 +199,8 @@ int lx_ctl_send(struct lx_ctl *ctl, uint8_t command, uint16_t flags, const struc
 
 static void take_text(const void *attrs, size_t len, uint8_t attr, char *buf, size_t size)
 {
-	const struct nlattr *a = lx_schema_find(attrs, len, attr);
-	const char *text = a ? lx_schema_text(a) : NULL;
+	const struct nlattr *a = lx_codec_find(attrs, len, attr);
+	const char *text = a ? lx_codec_text(a) : NULL;
 
 	if (text)
 		snprintf(buf, size, "%s", text);
@@ -221,11 +221,11 @@ static int take_end(struct lx_ctl *ctl, const struct nlmsghdr *nlh, size_t head)
 	if (error > 0)
 		return lost(ctl, -EPROTO);
 	ctl->answering = false;
-	attrs = lx_schema_attrs(nlh, head, &len);
+	attrs = lx_codec_attrs(nlh, head, &len);
 	lx_ctl_fail(ctl, LX_CTL_FROM_DAEMON, error, "%s", error ? strerror(-error) : "");
 	take_text(attrs, len, LX_CTL_ERR_TEXT, why->text, sizeof(why->text));
 	take_text(attrs, len, LX_CTL_ERR_OBJECT, why->object, sizeof(why->object));
-	a = lx_schema_find(attrs, len, LX_CTL_ERR_COUNT);
+	a = lx_codec_find(attrs, len, LX_CTL_ERR_COUNT);
 	if (a && mnl_attr_get_payload_len(a) == sizeof(uint64_t))
 		why->count = (int64_t)mnl_attr_get_u64(a);
 	return error;
@@ -255,7 +255,7 @@ static int take_message(struct lx_ctl *ctl, const struct nlmsghdr *nlh, const vo
 		return lost(ctl, -EPROTO);
 	if (hdr->version != LX_CTL_VERSION)
 		return other_version(ctl, hdr->version);
-	*ret_attrs = lx_schema_attrs(nlh, sizeof(*hdr), ret_len);
+	*ret_attrs = lx_codec_attrs(nlh, sizeof(*hdr), ret_len);
 	return 1;
 }
 
@@ -328,7 +328,7 @@ int lx_ctl_receive(struct lx_ctl *ctl, const void **ret_attrs, size_t *ret_len)
 		err = ctl->at < ctl->got ? 0 : receive_packet(ctl);
 		if (err)
 			return err;
-		nlh = lx_schema_message(ctl->buf + ctl->at, ctl->got - ctl->at, 0);
+		nlh = lx_codec_message(ctl->buf + ctl->at, ctl->got - ctl->at, 0);
 		if (!nlh)
 			return lost(ctl, -EPROTO);
 		ctl->at += MNL_ALIGN(nlh->nlmsg_len);

@@ -71,8 +71,8 @@ static int no_such(struct lx_ctl *ctl, enum lx_ctl_verb verb, unsigned int objec
 /* The level of detail that a request asks for. */
 static unsigned int level_of(const struct lx_request *r, const void *obj)
 {
-	return r->schema == &lx_ctl_show_schema ? ((const struct lx_ctl_show *)obj)->level
-						: LX_LEVEL_OWN;
+	return r->schema == &lx_object_show_schema ? ((const struct lx_ctl_show *)obj)->level
+						   : LX_LEVEL_OWN;
 }
 
 int lx_ctl_start(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object,
@@ -134,7 +134,7 @@ int lx_ctl_next(struct lx_ctl *ctl, struct lx_ctl_row *ret_row)
 
 	if (more == 1)
 		lx_ctl_row_of(ret_row, shown ? shown->group : NULL,
-			      shown ? shown->row : &lx_ctl_nothing_schema, attrs, len, ctl->level);
+			      shown ? shown->row : &lx_request_nothing, attrs, len, ctl->level);
 	return more;
 }
 

@@ -41,7 +41,7 @@ static void set_number(struct lx_ctl_value *v, const struct nlattr *a, enum lx_c
 
 static void set_text(struct lx_ctl_value *v, const struct nlattr *a)
 {
-	v->text = lx_schema_text(a);
+	v->text = lx_codec_text(a);
 	if (v->text)
 		v->type = LX_CTL_TEXT;
 }
@@ -57,7 +57,7 @@ static void set_inside(struct lx_ctl_value *v, const struct nlattr *a, enum lx_c
 
 static void set_iface(struct lx_ctl_value *v, const struct nlattr *a, unsigned int level)
 {
-	if (!lx_schema_text(a))
+	if (!lx_codec_text(a))
 		return;
 	set_inside(v, a, LX_CTL_MAP, FORM_IFACE, NULL, level);
 	v->inside.attrs_ = a;
@@ -125,7 +125,7 @@ static bool field_value(const struct lx_ctl_row *row, const struct lx_field *f,
 		v->text = f->names[0];
 		return fixed_wanted(f, row->level_);
 	}
-	a = lx_schema_find(row->attrs_, row->len_, f->attr);
+	a = lx_codec_find(row->attrs_, row->len_, f->attr);
 	if (a)
 		set_value(v, f, a, row->level_);
 	return a && v->type != LX_CTL_NONE;
@@ -162,10 +162,10 @@ static void set_named(struct lx_ctl_value *v, const struct nlattr *entry)
 {
 	const void *in = mnl_attr_get_payload(entry);
 	size_t len = mnl_attr_get_payload_len(entry);
-	const struct nlattr *name = lx_schema_find(in, len, 1);
-	const struct nlattr *value = lx_schema_find(in, len, 2);
+	const struct nlattr *name = lx_codec_find(in, len, 1);
+	const struct nlattr *value = lx_codec_find(in, len, 2);
 
-	v->key = name ? lx_schema_text(name) : NULL;
+	v->key = name ? lx_codec_text(name) : NULL;
 	if (v->key && value)
 		set_number(v, value, LX_CTL_INT);
 }

@@ -123,7 +123,7 @@ static void answer(struct ask *a)
 		if (row)
 			describe(a, row);
 		if (row)
-			err = lx_dump_new(&lx_ctl_answers, LX_LEVEL_OWN, &rows, &dump);
+			err = lx_dump_new(&lx_object_answers, LX_LEVEL_OWN, &rows, &dump);
 	}
 	if (err)
 		refuse(a, err);
@@ -177,11 +177,11 @@ static void fill_test(const struct lx_ctl_ask *req, struct lx_lst_msg *msg)
 static int fill(const struct lx_ctl_ask *req, struct lx_lst_msg *msg)
 {
 	struct lx_lst_sid sid = { lx_nid_to_u64(&req->console), req->stamp };
-	int type = lx_lst_request_type(req->service);
+	int type = lx_lst_wire_request_type(req->service);
 
-	if (type < 0 || lx_lst_portal(req->service) != LX_LST_PORTAL_FRAMEWORK)
+	if (type < 0 || lx_lst_wire_portal(req->service) != LX_LST_PORTAL_FRAMEWORK)
 		return -EINVAL;
-	lx_lst_init(msg, type, LX_LST_FEATURES);
+	lx_lst_wire_init(msg, type, LX_LST_FEATURES);
 	switch (type) {
 	case LX_LST_MAKE_SESSION_REQ:
 		msg->make.sid = sid;
@@ -251,7 +251,7 @@ void lx_ask_request(struct lx_client *client, const void *attrs, size_t len)
 
 	client->flags |= NLM_F_DUMP;
 	if (!err)
-		err = lx_schema_get(attrs, len, &lx_ctl_ask_schema, req, text, sizeof(text));
+		err = lx_codec_get(attrs, len, &lx_object_ask_schema, req, text, sizeof(text));
 	if (!err)
 		err = check(req, text, sizeof(text));
 	if (!err && !d->node)

@@ -94,13 +94,13 @@ static void remember(struct change *c, struct lx_facts *facts)
 {
 	struct lx_facts *read = &c->daemon->changes->read;
 
-	lx_facts_clear(read);
+	lx_difference_clear(read);
 	*read = *facts;
 }
 
 static void take_facts(struct change *c, struct lx_facts *ret_facts)
 {
-	if (lx_facts_take(c->node, c->daemon->tester, ret_facts))
+	if (lx_difference_take(c->node, c->daemon->tester, ret_facts))
 		lx_warn("reason=\"out of memory\" "
 			"action=\"the next reload does not log what changed\"");
 }
@@ -203,8 +203,8 @@ static void log_changes(struct change *c, struct lx_facts *before)
 
 	take_facts(c, &after);
 	if (before->list && after.list)
-		lx_facts_log_changes("reload", &c->daemon->changes->read, before, &after);
-	lx_facts_clear(before);
+		lx_difference_log_changes("reload", &c->daemon->changes->read, before, &after);
+	lx_difference_clear(before);
 	remember(c, &after);
 }
 
@@ -250,9 +250,9 @@ static int node_complete(struct change *c)
 	take_facts(c, &before);
 	err = lx_node_apply(c->node, now, 0, &why);
 	take_facts(c, &after);
-	lx_facts_learn(&d->changes->read, &before, &after);
-	lx_facts_clear(&before);
-	lx_facts_clear(&after);
+	lx_difference_learn(&d->changes->read, &before, &after);
+	lx_difference_clear(&before);
+	lx_difference_clear(&after);
 	for (size_t i = 0; !err && i < now->n_nis; i++)
 		lx_info("config=%s:%d net=%s interface=%s "
 			"action=\"brought up the NI that was missing\"",
@@ -488,7 +488,7 @@ static void finish(uv_work_t *work, int status)
 
 	d->changes->running = NULL;
 	if (lx_programs_leaves(d->programs))
-		lx_tracer_end(d->tracer);
+		lx_trace_end(d->tracer);
 	lx_programs_settle(d->programs);
 	if (c->kind == &start && !c->error) {
 		d->node = c->node;
@@ -601,7 +601,7 @@ void lx_change_request(struct lx_client *client, const struct lx_request *reques
 	err = change_new(d, kind_of(request), &c);
 	if (!err) {
 		c->req = calloc(1, schema->size + 1);
-		err = c->req ? lx_schema_get(attrs, len, schema, c->req, text, sizeof(text))
+		err = c->req ? lx_codec_get(attrs, len, schema, c->req, text, sizeof(text))
 			     : -ENOMEM;
 	}
 	if (err) {
@@ -738,6 +738,6 @@ int lx_changes_new(struct lx_daemon *daemon, struct lx_changes **ret_changes)
 void lx_changes_free(struct lx_changes *changes)
 {
 	if (changes)
-		lx_facts_clear(&changes->read);
+		lx_difference_clear(&changes->read);
 	free(changes);
 }

@@ -116,7 +116,7 @@ static void client_step(struct lx_client *c)
 static void take_request(struct lx_client *c, const void *request, size_t len)
 {
 	const struct lx_ctl_hdr *hdr;
-	const struct nlmsghdr *nlh = lx_schema_message(request, len, sizeof(*hdr));
+	const struct nlmsghdr *nlh = lx_codec_message(request, len, sizeof(*hdr));
 	const void *attrs;
 	size_t attrs_len;
 
@@ -128,7 +128,7 @@ static void take_request(struct lx_client *c, const void *request, size_t len)
 		return;
 	}
 	hdr = mnl_nlmsg_get_payload(nlh);
-	attrs = lx_schema_attrs(nlh, sizeof(*hdr), &attrs_len);
+	attrs = lx_codec_attrs(nlh, sizeof(*hdr), &attrs_len);
 	c->seq = nlh->nlmsg_seq;
 	c->flags = nlh->nlmsg_flags;
 	c->command = hdr->command;

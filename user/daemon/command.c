@@ -371,7 +371,7 @@ static void show(struct lx_client *c, const struct lx_request *request, const vo
 
 	while (s->object != request->object)
 		s++;
-	err = lx_schema_get(attrs, len, request->schema, &req, text, sizeof(text));
+	err = lx_codec_get(attrs, len, request->schema, &req, text, sizeof(text));
 	if (!err && ((s->needs == NODE && !d->node) ||
 		     (s->needs == PROGRAMS && !lx_programs_are_ready(d->programs))))
 		err = lx_change_no_node(d, text, sizeof(text));

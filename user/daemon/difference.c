@@ -56,7 +56,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : strcmp(x->setting, y->setting);
 }
 
-void lx_facts_clear(struct lx_facts *f)
+void lx_difference_clear(struct lx_facts *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		free(f->list[i].what);
@@ -186,7 +186,7 @@ static void sort(struct lx_facts *f)
 		qsort(f->list, f->n, sizeof(*f->list), by_name);
 }
 
-int lx_facts_take(struct lx_node *node, struct lx_tester *tester, struct lx_facts *ret_facts)
+int lx_difference_take(struct lx_node *node, struct lx_tester *tester, struct lx_facts *ret_facts)
 {
 	static void (*const lists[])(struct taker *t, struct lx_node *node) = {
 		take_nis, take_routes, take_peers, take_policies
@@ -198,7 +198,7 @@ int lx_facts_take(struct lx_node *node, struct lx_tester *tester, struct lx_fact
 	if (!t.err)
 		take_rest(&t, node, tester);
 	if (t.err) {
-		lx_facts_clear(&t.facts);
+		lx_difference_clear(&t.facts);
 		return t.err;
 	}
 	sort(&t.facts);
@@ -216,8 +216,8 @@ static const struct lx_fact *find(const struct lx_facts *f, const char *what, co
 	return f->n ? bsearch(&key, f->list, f->n, sizeof(key), by_name) : NULL;
 }
 
-int lx_facts_learn(struct lx_facts *read, const struct lx_facts *before,
-		   const struct lx_facts *after)
+int lx_difference_learn(struct lx_facts *read, const struct lx_facts *before,
+			const struct lx_facts *after)
 {
 	struct taker t = { .facts = *read };
 
@@ -274,8 +274,8 @@ static bool is_worth_a_line(const struct lx_facts *before, const struct lx_facts
 	return !*any->setting || (find(before, any->what, "") && find(after, any->what, ""));
 }
 
-void lx_facts_log_changes(const char *key, const struct lx_facts *read,
-			  const struct lx_facts *before, const struct lx_facts *after)
+void lx_difference_log_changes(const char *key, const struct lx_facts *read,
+			       const struct lx_facts *before, const struct lx_facts *after)
 {
 	unsigned int lines = 0;
 

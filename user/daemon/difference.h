@@ -25,20 +25,20 @@ struct lx_facts {
 };
 
 /* Returns 0 or -ENOMEM. */
-int lx_facts_take(struct lx_node *node, struct lx_tester *tester, struct lx_facts *ret_facts);
-void lx_facts_clear(struct lx_facts *facts);
+int lx_difference_take(struct lx_node *node, struct lx_tester *tester, struct lx_facts *ret_facts);
+void lx_difference_clear(struct lx_facts *facts);
 
 /* Facts in @after that are not in @before count as read from the file, too. -ENOMEM. */
-int lx_facts_learn(struct lx_facts *read, const struct lx_facts *before,
-		   const struct lx_facts *after);
+int lx_difference_learn(struct lx_facts *read, const struct lx_facts *before,
+			const struct lx_facts *after);
 
 /**
- * lx_facts_log_changes - log what a reload or an import has changed, a line each
+ * lx_difference_log_changes - log what a reload or an import has changed, a line each
  * @key: of the lines: "reload"
  * @read: as of the last time the file was read
  * Warns of what was set by command, and is lost.
  */
-void lx_facts_log_changes(const char *key, const struct lx_facts *read,
-			  const struct lx_facts *before, const struct lx_facts *after);
+void lx_difference_log_changes(const char *key, const struct lx_facts *read,
+			       const struct lx_facts *before, const struct lx_facts *after);
 
 #endif

@@ -71,16 +71,16 @@ size_t lx_dump_message(const struct lx_ctl_shown *object, const void *group, con
 	hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
 	hdr->command = command;
 	hdr->version = LX_CTL_VERSION;
-	if (group && lx_schema_put(nlh, room, object->group, group, level) < 0)
+	if (group && lx_codec_put(nlh, room, object->group, group, level) < 0)
 		return 0;
-	if (row && lx_schema_put(nlh, room, object->row, row, level) < 0)
+	if (row && lx_codec_put(nlh, room, object->row, row, level) < 0)
 		return 0;
 	return nlh->nlmsg_len;
 }
 
 static bool has_rows_of_peers(const struct lx_dump *dump)
 {
-	return dump->object == &lx_ctl_peers || dump->object == &lx_ctl_pings;
+	return dump->object == &lx_object_peers || dump->object == &lx_object_pings;
 }
 
 static const void *element_of(const struct lx_dump *dump)

@@ -80,7 +80,7 @@ static int apply(struct lx_edit *e, const struct lx_conf *conf)
 	struct lx_conf_error why = { 0 };
 	int err;
 
-	lx_facts_take(e->node, e->daemon->tester, &before);
+	lx_difference_take(e->node, e->daemon->tester, &before);
 	err = lx_node_apply(e->node, conf, 0, &why);
 	if (err)
 		tell(e, err, &why, "; the rest of the file is applied");
@@ -91,10 +91,10 @@ static int apply(struct lx_edit *e, const struct lx_conf *conf)
 		snprintf(why.text, sizeof(why.text), "%s", e->text);
 		err = tell(e, -EINVAL, &why, "");
 	}
-	lx_facts_take(e->node, e->daemon->tester, &after);
-	lx_facts_log_changes("import", &(struct lx_facts){ 0 }, &before, &after);
-	lx_facts_clear(&before);
-	lx_facts_clear(&after);
+	lx_difference_take(e->node, e->daemon->tester, &after);
+	lx_difference_log_changes("import", &(struct lx_facts){ 0 }, &before, &after);
+	lx_difference_clear(&before);
+	lx_difference_clear(&after);
 	lx_programs_retry(e->daemon->programs);
 	return err;
 }

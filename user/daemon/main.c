@@ -238,7 +238,7 @@ static void close_all(struct lx_daemon *d)
 	lx_server_free(d->server);
 	lx_results_free(d->results);
 	lx_monitor_free(d->monitor);
-	lx_tracer_free(d->tracer);
+	lx_trace_free(d->tracer);
 	lx_neighbours_free(d->neighbours);
 	lx_refusals_free(d->refusals);
 	lx_tester_close(d->tester);
@@ -425,7 +425,7 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 	if (!err)
 		err = lx_monitor_new(d, lx_change_follow, &d->monitor);
 	if (!err)
-		err = lx_tracer_new(d, &d->tracer);
+		err = lx_trace_new(d, &d->tracer);
 	if (!err)
 		err = lx_neighbours_new(d, &d->neighbours);
 	if (!err)

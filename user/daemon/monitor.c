@@ -88,7 +88,7 @@ int lx_monitor_join(struct lx_client *client)
 {
 	struct lx_ring *r;
 
-	return lx_ring_new(client, &lx_ctl_events, sizeof(struct lx_ctl_event),
+	return lx_ring_new(client, &lx_object_events, sizeof(struct lx_ctl_event),
 			   &client->daemon->monitor->rings, &r);
 }
 

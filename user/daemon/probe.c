@@ -85,7 +85,8 @@ static void answer(struct probe *p)
 	if (!p->client)
 		return;
 	if (!err) {
-		err = lx_dump_new(&lx_ctl_pings, p->level, &(struct lx_rows){ p->info, 1 }, &dump);
+		err = lx_dump_new(&lx_object_pings, p->level, &(struct lx_rows){ p->info, 1 },
+				  &dump);
 		p->info = NULL;
 	}
 	if (err)
@@ -118,7 +119,7 @@ void lx_probe_request(struct lx_client *client, const void *attrs, size_t len)
 	int err;
 
 	client->flags |= NLM_F_DUMP;
-	err = lx_schema_get(attrs, len, &lx_ctl_ping_schema, &req, text, sizeof(text));
+	err = lx_codec_get(attrs, len, &lx_object_ping_schema, &req, text, sizeof(text));
 	if (!err && lx_nid_eq(&req.nid, &lx_nid_any))
 		err = -EINVAL, strcpy(text, "give a NID");
 	if (err) {

@@ -40,7 +40,7 @@ static bool may_console(const struct lx_nid *nid, void *arg)
 	pthread_mutex_lock(&t->consoles_lock);
 	may = t->any;
 	for (size_t i = 0; i < t->n_consoles && !may; i++)
-		may = lx_nid_range_has(&t->console[i], nid);
+		may = lx_nidrange_has(&t->console[i], nid);
 	pthread_mutex_unlock(&t->consoles_lock);
 	return may;
 }
@@ -70,7 +70,7 @@ static int parse_consoles(struct lx_tester *t, const char *text)
 	struct lx_nid_range *console = NULL;
 	bool any = !strcmp(text, "any");
 	size_t n = 0;
-	int err = any || !*text ? 0 : lx_nid_ranges_parse(text, &console, &n);
+	int err = any || !*text ? 0 : lx_nidranges_parse(text, &console, &n);
 
 	if (!err)
 		set_consoles(t, console, n, any);

@@ -123,7 +123,7 @@ static void on_left(struct lx_ring *r)
 		end(tracer);
 }
 
-void lx_tracer_end(struct lx_tracer *tracer)
+void lx_trace_end(struct lx_tracer *tracer)
 {
 	struct lx_ring *r, *next;
 
@@ -143,7 +143,7 @@ void lx_trace_request(struct lx_client *client, const void *attrs, size_t len)
 	struct lx_ctl_filter filter;
 	struct lx_ring *r;
 	char text[200];
-	int err = lx_schema_get(attrs, len, &lx_ctl_filter_schema, &filter, text, sizeof(text));
+	int err = lx_codec_get(attrs, len, &lx_object_filter_schema, &filter, text, sizeof(text));
 
 	if (err) {
 		lx_client_reply(client, err, "trace", "%s", text);
@@ -152,7 +152,7 @@ void lx_trace_request(struct lx_client *client, const void *attrs, size_t len)
 	if (!tracer->poll)
 		err = begin(tracer);
 	if (!err)
-		err = lx_ring_new(client, &lx_ctl_traces, sizeof(struct lx_ctl_trace),
+		err = lx_ring_new(client, &lx_object_traces, sizeof(struct lx_ctl_trace),
 				  &tracer->rings, &r);
 	if (err == -EOPNOTSUPP)
 		lx_client_reply(client, err, "trace", "the fast path is not loaded, so there is "
@@ -165,7 +165,7 @@ void lx_trace_request(struct lx_client *client, const void *attrs, size_t len)
 	r->left = on_left;
 }
 
-int lx_tracer_new(struct lx_daemon *daemon, struct lx_tracer **ret_tracer)
+int lx_trace_new(struct lx_daemon *daemon, struct lx_tracer **ret_tracer)
 {
 	struct lx_tracer *tracer = calloc(1, sizeof(*tracer));
 
@@ -177,7 +177,7 @@ int lx_tracer_new(struct lx_daemon *daemon, struct lx_tracer **ret_tracer)
 	return 0;
 }
 
-void lx_tracer_free(struct lx_tracer *tracer)
+void lx_trace_free(struct lx_tracer *tracer)
 {
 	free(tracer);
 }

@@ -5,12 +5,12 @@
 
 #include "client.h"
 
-int lx_tracer_new(struct lx_daemon *daemon, struct lx_tracer **ret_tracer);
+int lx_trace_new(struct lx_daemon *daemon, struct lx_tracer **ret_tracer);
 /* All clients must be gone. NULL is fine. */
-void lx_tracer_free(struct lx_tracer *tracer);
+void lx_trace_free(struct lx_tracer *tracer);
 
 /* The fast path is about to be unloaded: end all traces. */
-void lx_tracer_end(struct lx_tracer *tracer);
+void lx_trace_end(struct lx_tracer *tracer);
 
 /* A client's request: it gets events from now on, or an error. */
 void lx_trace_request(struct lx_client *client, const void *attrs, size_t len);

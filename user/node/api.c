@@ -507,7 +507,7 @@ static int retune(struct lx_node *node, const void *values)
 	struct lx_net *net;
 
 	for (unsigned int i = 0; i < LX_NODE_LNDS; i++) {
-		const struct lx_lnd *lnd = lx_node_lnds[i];
+		const struct lx_lnd *lnd = lx_transport_lnds[i];
 
 		if (lnd->tunable_values == values && lnd->conflict && lnd->conflict(values))
 			return -EINVAL;
@@ -545,7 +545,7 @@ int lx_tunable_write(struct lx_node *node, const char *module, const char *name,
 
 	module = lx_modparam_module(module, name);
 	lx_node_lock(node);
-	if (!lx_node_module(node, module, &table, &values)) {
+	if (!lx_transport_module(node, module, &table, &values)) {
 		r = -ENOENT;
 	} else if (values == &node->core->tun) {
 		r = lx_core_tunable_set(node->core, name, value);
@@ -567,7 +567,7 @@ void lx_tunable_each(struct lx_node *node,
 	void *values;
 
 	for (unsigned int i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
-		lx_node_module(node, modules[i], &t, &values);
+		lx_transport_module(node, modules[i], &t, &values);
 		for (; t->name; t++) {
 			lx_node_lock(node);
 			lx_tunable_format(t, values, value, sizeof(value));

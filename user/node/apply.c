@@ -23,7 +23,7 @@
 
 int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
 {
-	const struct lx_lnd *lnd = lx_node_lnd(lx_net_type(conf->net));
+	const struct lx_lnd *lnd = lx_transport_lnd(lx_net_type(conf->net));
 	int r;
 
 	if (!lnd)

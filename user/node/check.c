@@ -84,7 +84,7 @@ static void check_conflicts(const struct subject *s, struct lx_conf_report *repo
 	if (conflict)
 		note_conflict(s->conf, "lnet", conflict, report);
 	for (size_t i = 0; i < LX_NODE_LNDS; i++) {
-		const struct lx_lnd *lnd = lx_node_lnds[i];
+		const struct lx_lnd *lnd = lx_transport_lnds[i];
 
 		take_values(s, lnd->name, lnd->tunables, &values);
 		conflict = lnd->conflict ? lnd->conflict(&values) : NULL;
@@ -222,8 +222,8 @@ static void check_resolved(const struct lx_conf *conf, struct lx_node *node, uns
 		return;
 	}
 	for (size_t i = 0; i < LX_NODE_LNDS; i++)
-		modules[i + 1] =
-			(struct lx_conf_module){ lx_node_lnds[i]->name, lx_node_lnds[i]->tunables };
+		modules[i + 1] = (struct lx_conf_module){ lx_transport_lnds[i]->name,
+							  lx_transport_lnds[i]->tunables };
 	lx_conf_check(conf, &s.all, modules, report);
 	check_conflicts(&s, report);
 	if (!(flags & LX_CHECK_FILE))

@@ -232,7 +232,8 @@ static void tunables_release(void)
 	pthread_mutex_lock(&n_nodes_lock);
 	n_nodes--;
 	for (unsigned int i = 0; i < LX_NODE_LNDS && !n_nodes; i++)
-		lx_tunable_defaults(lx_node_lnds[i]->tunables, lx_node_lnds[i]->tunable_values);
+		lx_tunable_defaults(lx_transport_lnds[i]->tunables,
+				    lx_transport_lnds[i]->tunable_values);
 	pthread_mutex_unlock(&n_nodes_lock);
 }
 
@@ -246,7 +247,7 @@ static int transport_tunables(const struct lx_conf *conf, struct lx_conf_error *
 		const struct lx_tunable *table;
 		void *values;
 
-		if (lx_node_module(NULL, c->module, &table, &values) && values)
+		if (lx_transport_module(NULL, c->module, &table, &values) && values)
 			r = lx_tunable_set(lx_tunable_lookup(table, c->name), values, c->value);
 	}
 	return r;

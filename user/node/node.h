@@ -81,13 +81,13 @@ static inline bool lx_node_must_not_wait(struct lx_node *node)
 
 /* The transports that have connections. */
 #define LX_NODE_LNDS 2
-extern const struct lx_lnd *const lx_node_lnds[LX_NODE_LNDS];
+extern const struct lx_lnd *const lx_transport_lnds[LX_NODE_LNDS];
 
 /* The transport for a net type, or NULL. */
-const struct lx_lnd *lx_node_lnd(uint8_t net_type);
+const struct lx_lnd *lx_transport_lnd(uint8_t net_type);
 /* By module name; table and values of its tunables. False: no such module. */
-bool lx_node_module(struct lx_node *node, const char *module, const struct lx_tunable **ret_table,
-		    void **ret_values);
+bool lx_transport_module(struct lx_node *node, const char *module,
+			 const struct lx_tunable **ret_table, void **ret_values);
 
 /* resolve.c */
 

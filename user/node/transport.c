@@ -6,19 +6,19 @@
 #include "../../lnd/sock/sock.h"
 #include "node.h"
 
-const struct lx_lnd *const lx_node_lnds[LX_NODE_LNDS] = { &lx_sock_lnd, &lx_o2ib_lnd };
+const struct lx_lnd *const lx_transport_lnds[LX_NODE_LNDS] = { &lx_sock_lnd, &lx_o2ib_lnd };
 
-const struct lx_lnd *lx_node_lnd(uint8_t net_type)
+const struct lx_lnd *lx_transport_lnd(uint8_t net_type)
 {
 	for (unsigned int i = 0; i < LX_NODE_LNDS; i++) {
-		if (lx_node_lnds[i]->net_type == net_type)
-			return lx_node_lnds[i];
+		if (lx_transport_lnds[i]->net_type == net_type)
+			return lx_transport_lnds[i];
 	}
 	return NULL;
 }
 
-bool lx_node_module(struct lx_node *node, const char *module, const struct lx_tunable **ret_table,
-		    void **ret_values)
+bool lx_transport_module(struct lx_node *node, const char *module,
+			 const struct lx_tunable **ret_table, void **ret_values)
 {
 	if (!strcmp(module, "lnet")) {
 		*ret_table = lx_core_tunables_table;
@@ -26,10 +26,10 @@ bool lx_node_module(struct lx_node *node, const char *module, const struct lx_tu
 		return true;
 	}
 	for (unsigned int i = 0; i < LX_NODE_LNDS; i++) {
-		if (strcmp(lx_node_lnds[i]->name, module))
+		if (strcmp(lx_transport_lnds[i]->name, module))
 			continue;
-		*ret_table = lx_node_lnds[i]->tunables;
-		*ret_values = lx_node_lnds[i]->tunable_values;
+		*ret_table = lx_transport_lnds[i]->tunables;
+		*ret_values = lx_transport_lnds[i]->tunable_values;
 		return true;
 	}
 	return false;

@@ -80,7 +80,7 @@ TABLE_OF(int64_t, udsp_action, "action",
 )
 
 #define OF struct lx_conf_udsp
-REQUEST(OF, lx_ctl_udsp_schema, "udsp",
+REQUEST(OF, lx_object_udsp_schema, "udsp",
 	{ NUMBER(1, "idx", index), UNSET, BACKUP, .col = "INDEX" },
 	{ FIELD(2, "src", STR, src), UNSET, BACKUP, .col = "SRC" },
 	{ FIELD(3, "dst", STR, dst), UNSET, BACKUP, .col = "DST" },
@@ -108,7 +108,7 @@ TABLE(ni_health, "health stats",
 
 #define NI_TUNABLE_(n, name, min, max) \
 	{ LX_FIELD_NUM(n, #name, struct lx_ni_tunables, name), UNSET, RANGE(min, max) },
-REQUEST(struct lx_ni_tunables, lx_ctl_ni_tunables, "tunables",
+REQUEST(struct lx_ni_tunables, lx_object_ni_tunables, "tunables",
 	LX_NI_TUNABLES(NI_TUNABLE_)
 )
 
@@ -131,7 +131,7 @@ TABLE(ni, "NI",
 	{ FIELD(7, "received_stats", NEST, traffic.received), .sub = &types, .level = 2 },
 	{ FIELD(8, "dropped_stats", NEST, traffic.dropped), .sub = &types, .level = 2 },
 	{ FIELD(9, "health stats", NEST, health), .sub = &ni_health, .level = 2 },
-	{ FIELD(10, "tunables", NEST, tun), .sub = &lx_ctl_ni_tunables, .level = 1, BACKUP },
+	{ FIELD(10, "tunables", NEST, tun), .sub = &lx_object_ni_tunables, .level = 1, BACKUP },
 	{ FIELD(11, "lnd tunables", NAMED, lnd_tun.value), .level = 1, BACKUP,
 	  .names_offset = offsetof(OF, lnd_tunable_names) },
 	{ NUMBER(12, "dev cpt", dev_cpt), .level = 1 },
@@ -444,20 +444,20 @@ TABLE(selftest_info, "selftest",
 )
 #undef OF
 
-const struct lx_ctl_shown lx_ctl_nets = { "net", &net_group, "local NI(s)", &ni };
-const struct lx_ctl_shown lx_ctl_peers = { "peer", &peer_group, "peer ni", &peer_ni };
-const struct lx_ctl_shown lx_ctl_pings = { "ping", &peer_group, "peer_ni", &ping_ni };
-const struct lx_ctl_shown lx_ctl_recovery = { "recovery", NULL, NULL, &recovery };
-const struct lx_ctl_shown lx_ctl_routes = { "route", NULL, NULL, &route };
-const struct lx_ctl_shown lx_ctl_udsps = { "udsp", NULL, NULL, &lx_ctl_udsp_schema };
-const struct lx_ctl_shown lx_ctl_routing_info = { "routing", NULL, NULL, &routing };
-const struct lx_ctl_shown lx_ctl_stats = { "statistics", NULL, NULL, &stats };
-const struct lx_ctl_shown lx_ctl_faults = { "fault", NULL, NULL, &fault_info };
-const struct lx_ctl_shown lx_ctl_conns = { "conn", NULL, NULL, &conn };
-const struct lx_ctl_shown lx_ctl_tunables = { "tunable", NULL, NULL, &tunable };
-const struct lx_ctl_shown lx_ctl_events = { "event", NULL, NULL, &event };
-const struct lx_ctl_shown lx_ctl_selftests = { "selftest", NULL, NULL, &selftest_info };
-const struct lx_ctl_shown lx_ctl_statuses = { "daemon", NULL, NULL, &status };
+const struct lx_ctl_shown lx_object_nets = { "net", &net_group, "local NI(s)", &ni };
+const struct lx_ctl_shown lx_object_peers = { "peer", &peer_group, "peer ni", &peer_ni };
+const struct lx_ctl_shown lx_object_pings = { "ping", &peer_group, "peer_ni", &ping_ni };
+const struct lx_ctl_shown lx_object_recovery = { "recovery", NULL, NULL, &recovery };
+const struct lx_ctl_shown lx_object_routes = { "route", NULL, NULL, &route };
+const struct lx_ctl_shown lx_object_udsps = { "udsp", NULL, NULL, &lx_object_udsp_schema };
+const struct lx_ctl_shown lx_object_routing_info = { "routing", NULL, NULL, &routing };
+const struct lx_ctl_shown lx_object_stats = { "statistics", NULL, NULL, &stats };
+const struct lx_ctl_shown lx_object_faults = { "fault", NULL, NULL, &fault_info };
+const struct lx_ctl_shown lx_object_conns = { "conn", NULL, NULL, &conn };
+const struct lx_ctl_shown lx_object_tunables = { "tunable", NULL, NULL, &tunable };
+const struct lx_ctl_shown lx_object_events = { "event", NULL, NULL, &event };
+const struct lx_ctl_shown lx_object_selftests = { "selftest", NULL, NULL, &selftest_info };
+const struct lx_ctl_shown lx_object_statuses = { "daemon", NULL, NULL, &status };
 
 /* ---- LNet selftest ------------------------------------------------------------------ */
 
@@ -485,7 +485,7 @@ TABLE(answer, "answer",
 	{ NUMBER(20, "recv_length", recv_length) },
 )
 #undef OF
-const struct lx_ctl_shown lx_ctl_answers = { "answer", NULL, NULL, &answer };
+const struct lx_ctl_shown lx_object_answers = { "answer", NULL, NULL, &answer };
 
 TABLE_OF(struct lx_ctl_line, line, "line",
 	{ LX_FIELD(1, "line", STR, struct lx_ctl_line, text) },
@@ -500,13 +500,13 @@ TABLE(mistake, "mistake",
 )
 #undef OF
 
-const struct lx_ctl_shown lx_ctl_mistakes = { "config", NULL, NULL, &mistake };
-const struct lx_ctl_shown lx_ctl_columns = { "columns", NULL, NULL, &line };
+const struct lx_ctl_shown lx_object_mistakes = { "config", NULL, NULL, &mistake };
+const struct lx_ctl_shown lx_object_columns = { "columns", NULL, NULL, &line };
 
 /* ---- requests ---------------------------------------------------------------------- */
 
 #define OF struct lx_ctl_show
-REQUEST(OF, lx_ctl_show_schema, "show",
+REQUEST(OF, lx_object_show_schema, "show",
 	{ FIELD(1, "net", NET, net), UNSET },
 	{ FIELD(2, "nid", NID, nid), UNSET },
 	{ FIELD(3, "gateway", NID, gateway), UNSET },
@@ -525,12 +525,12 @@ TABLE_OF(struct lx_ctl_lnd_value, lnd_value, "lnd tunable",
 )
 
 #define OF struct lx_ctl_net
-REQUEST(OF, lx_ctl_net_schema, "net",
+REQUEST(OF, lx_object_net_schema, "net",
 	{ FIELD(1, "net type", NET, ni.net), UNSET },
 	{ FIELD(2, "nid", NID, ni.nid), UNSET },
 	{ FIELD(4, "interfaces", IFACE, ni.ifname), UNSET },
 	{ FIELD(5, "rails", STR, ni.rails), UNSET },
-	{ FIELD(10, "tunables", NEST, ni.tun), .sub = &lx_ctl_ni_tunables },
+	{ FIELD(10, "tunables", NEST, ni.tun), .sub = &lx_object_ni_tunables },
 	{ FIELD(11, "lnd tunables", LIST, lnd), .sub = &lnd_value,
 	  .count_offset = offsetof(OF, n_lnd), .max = LX_LND_TUNABLES_MAX },
 	{ FIELD(12, "check", BOOL, check), .omit = LX_OMIT_ZERO, .command = true },
@@ -538,7 +538,7 @@ REQUEST(OF, lx_ctl_net_schema, "net",
 #undef OF
 
 #define OF struct lx_ctl_set
-REQUEST(OF, lx_ctl_set_schema, "net",
+REQUEST(OF, lx_object_set_schema, "net",
 	{ FIELD(1, "net type", NET, net), UNSET },
 	{ FIELD(2, "nid", NID, nid), UNSET },
 	{ FIELD(3, "name", STR, name) },
@@ -552,7 +552,7 @@ TABLE_OF(struct lx_nid, ask_dest, "destination",
 )
 
 #define OF struct lx_ctl_ask
-REQUEST(OF, lx_ctl_ask_schema, "ask",
+REQUEST(OF, lx_object_ask_schema, "ask",
 	{ FIELD(1, "nid", NID, nid), UNSET },
 	{ FIELD(2, "console", NID, console), UNSET },
 	{ NUMBER(3, "stamp", stamp) },
@@ -577,7 +577,7 @@ REQUEST(OF, lx_ctl_ask_schema, "ask",
 #undef OF
 
 #define OF struct lx_conf_route
-REQUEST(OF, lx_ctl_route_schema, "route",
+REQUEST(OF, lx_object_route_schema, "route",
 	{ FIELD(1, "net", NET, net), UNSET },
 	{ FIELD(2, "gateway", NID, gateway), UNSET },
 	{ NUMBER(3, "hop", hop), .alias = "hop-count", UNSET, RANGE(1, LX_HOP_MAX) },
@@ -592,7 +592,7 @@ TABLE_OF(struct lx_nid, nid, "nid",
 )
 
 #define OF struct lx_ctl_peer
-REQUEST(OF, lx_ctl_peer_schema, "peer",
+REQUEST(OF, lx_object_peer_schema, "peer",
 	{ FIELD(1, "primary nid", NID, primary), UNSET },
 	{ FIELD(2, "Multi-Rail", BOOL, multi_rail) },
 	{ FIELD(4, "peer ni", LIST, nid), .sub = &nid,
@@ -602,12 +602,12 @@ REQUEST(OF, lx_ctl_peer_schema, "peer",
 )
 #undef OF
 
-REQUEST(struct lx_ctl_udsp, lx_ctl_udsp_del_schema, "udsp",
+REQUEST(struct lx_ctl_udsp, lx_object_udsp_del_schema, "udsp",
 	{ LX_FIELD_NUM(1, "idx", struct lx_ctl_udsp, index), UNSET },
 )
 
 #define OF struct lx_ctl_ping
-REQUEST(OF, lx_ctl_ping_schema, "ping",
+REQUEST(OF, lx_object_ping_schema, "ping",
 	{ FIELD(1, "nid", NID, nid), UNSET },
 	{ FIELD(2, "source", NID, source), UNSET },
 	{ NUMBER(3, "timeout", timeout_ms) },
@@ -615,7 +615,7 @@ REQUEST(OF, lx_ctl_ping_schema, "ping",
 #undef OF
 
 #define OF struct lx_ctl_fault
-REQUEST(OF, lx_ctl_fault_schema, "fault",
+REQUEST(OF, lx_object_fault_schema, "fault",
 	{ FIELD(1, "delay", BOOL, rule.delay) },
 	FAULT_FIELDS(OF, rule.),
 	{ NUMBER(13, "for_s", rule.for_s), .omit = LX_OMIT_ZERO },
@@ -623,28 +623,28 @@ REQUEST(OF, lx_ctl_fault_schema, "fault",
 )
 #undef OF
 
-REQUEST(struct lx_conf_selftest, lx_ctl_selftest_schema, "selftest",
+REQUEST(struct lx_conf_selftest, lx_object_selftest_schema, "selftest",
 	SELFTEST_FIELDS(struct lx_conf_selftest, ),
 )
 
-REQUEST(struct lx_ctl_routing, lx_ctl_routing_schema, "routing",
+REQUEST(struct lx_ctl_routing, lx_object_routing_schema, "routing",
 	{ LX_FIELD_NUM(1, "enable", struct lx_ctl_routing, enable) },
 )
 
 #define OF struct lx_ctl_buffers
-REQUEST(OF, lx_ctl_buffers_schema, "buffers",
+REQUEST(OF, lx_object_buffers_schema, "buffers",
 	{ NUMBER(2, "tiny", total[LX_POOL_TINY]), UNSET, RANGE(0, LX_BUFFERS_MAX) },
 	{ NUMBER(3, "small", total[LX_POOL_SMALL]), UNSET, RANGE(0, LX_BUFFERS_MAX) },
 	{ NUMBER(4, "large", total[LX_POOL_LARGE]), UNSET, RANGE(0, LX_BUFFERS_LARGE_MAX) },
 )
 #undef OF
 
-REQUEST(struct lx_ctl_disconnect, lx_ctl_disconnect_schema, "conn",
+REQUEST(struct lx_ctl_disconnect, lx_object_disconnect_schema, "conn",
 	{ LX_FIELD(1, "nid", NID, struct lx_ctl_disconnect, nid), UNSET },
 )
 
 #define OF struct lx_ctl_tunable_value
-REQUEST(OF, lx_ctl_value_schema, "tunable",
+REQUEST(OF, lx_object_value_schema, "tunable",
 	{ FIELD(1, "module", STR, module) },
 	{ FIELD(2, "name", STR, name) },
 	{ FIELD(3, "value", STR, value) },

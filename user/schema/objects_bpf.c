@@ -254,41 +254,41 @@ TABLE(refusal, "refusal",
 )
 #undef OF
 
-const struct lx_ctl_shown lx_ctl_bpf = { "bpf", NULL, NULL, &bpf };
-const struct lx_ctl_shown lx_ctl_bpf_features = { "features", NULL, NULL, &feature };
-const struct lx_ctl_shown lx_ctl_bpf_sets = { "sets", NULL, NULL, &set };
-const struct lx_ctl_shown lx_ctl_bpf_hooks = { "hooks", NULL, NULL, &hook };
-const struct lx_ctl_shown lx_ctl_bpf_tables = { "tables", NULL, NULL, &table };
-const struct lx_ctl_shown lx_ctl_bpf_objects = { "objects", NULL, NULL, &object };
-const struct lx_ctl_shown lx_ctl_streams = { "stream", NULL, NULL, &stream };
-const struct lx_ctl_shown lx_ctl_lanes = { "lane", NULL, NULL, &lane };
-const struct lx_ctl_shown lx_ctl_traces = { "trace", NULL, NULL, &trace };
-const struct lx_ctl_shown lx_ctl_guards = { "guard", NULL, NULL, &guard };
-const struct lx_ctl_shown lx_ctl_bans = { "ban", NULL, NULL, &ban };
-const struct lx_ctl_shown lx_ctl_prefixes = { "prefix", NULL, NULL, &prefix };
-const struct lx_ctl_shown lx_ctl_refusals = { "refusal", NULL, NULL, &refusal };
+const struct lx_ctl_shown lx_object_bpf = { "bpf", NULL, NULL, &bpf };
+const struct lx_ctl_shown lx_object_bpf_features = { "features", NULL, NULL, &feature };
+const struct lx_ctl_shown lx_object_bpf_sets = { "sets", NULL, NULL, &set };
+const struct lx_ctl_shown lx_object_bpf_hooks = { "hooks", NULL, NULL, &hook };
+const struct lx_ctl_shown lx_object_bpf_tables = { "tables", NULL, NULL, &table };
+const struct lx_ctl_shown lx_object_bpf_objects = { "objects", NULL, NULL, &object };
+const struct lx_ctl_shown lx_object_streams = { "stream", NULL, NULL, &stream };
+const struct lx_ctl_shown lx_object_lanes = { "lane", NULL, NULL, &lane };
+const struct lx_ctl_shown lx_object_traces = { "trace", NULL, NULL, &trace };
+const struct lx_ctl_shown lx_object_guards = { "guard", NULL, NULL, &guard };
+const struct lx_ctl_shown lx_object_bans = { "ban", NULL, NULL, &ban };
+const struct lx_ctl_shown lx_object_prefixes = { "prefix", NULL, NULL, &prefix };
+const struct lx_ctl_shown lx_object_refusals = { "refusal", NULL, NULL, &refusal };
 
 /* ---- requests ---------------------------------------------------------------------- */
 
 #define OF struct lx_ctl_guard
-REQUEST(OF, lx_ctl_guard_schema, "guard",
+REQUEST(OF, lx_object_guard_schema, "guard",
 	{ NUMBER(1, "rate", rate), UNSET, LX_FIELD_RANGE(0, INT32_MAX) },
 	{ NUMBER(2, "burst", burst), UNSET, LX_FIELD_RANGE(1, INT32_MAX) },
 	{ NUMBER(3, "mode", mode), UNSET, LX_FIELD_NAMES(mode_names) },
 )
 #undef OF
 
-REQUEST(struct lx_ctl_ban, lx_ctl_ban_schema, "ban",
+REQUEST(struct lx_ctl_ban, lx_object_ban_schema, "ban",
 	{ LX_FIELD(1, "nid", NID, struct lx_ctl_ban, nid), UNSET },
 )
 
-REQUEST(struct lx_ctl_prefix, lx_ctl_prefix_schema, "prefix",
+REQUEST(struct lx_ctl_prefix, lx_object_prefix_schema, "prefix",
 	{ LX_FIELD(1, "prefix", STR, struct lx_ctl_prefix, prefix) },
 	{ LX_FIELD_NUM(2, "action", struct lx_ctl_prefix, action),
 	  LX_FIELD_NAMES(action_names) },
 )
 
-REQUEST(struct lx_ctl_filter, lx_ctl_filter_schema, "trace",
+REQUEST(struct lx_ctl_filter, lx_object_filter_schema, "trace",
 	{ LX_FIELD(1, "nid", NID, struct lx_ctl_filter, nid), UNSET },
 	{ LX_FIELD_NUM(2, "type", struct lx_ctl_filter, type), UNSET,
 	  LX_FIELD_NAMES(type_names) },

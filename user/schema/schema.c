@@ -23,7 +23,7 @@ const struct lx_field *lx_schema_field(const struct lx_schema *schema, const cha
 
 /* ---- values ------------------------------------------------------------------------ */
 
-int64_t lx_field_load(const struct lx_field *f, const void *p)
+int64_t lx_schema_field_load(const struct lx_field *f, const void *p)
 {
 	int64_t value = *(const int8_t *)p;
 
@@ -57,7 +57,7 @@ static void put(const struct lx_field *f, void *p, int64_t value)
 }
 
 /* Without a range of its own: what fits. */
-void lx_field_range(const struct lx_field *f, int64_t *ret_low, int64_t *ret_high)
+void lx_schema_field_range(const struct lx_field *f, int64_t *ret_low, int64_t *ret_high)
 {
 	unsigned int bits = f->type == LX_FIELD_BOOL ? 1 : f->size * 8 - f->sgn;
 
@@ -69,11 +69,11 @@ void lx_field_range(const struct lx_field *f, int64_t *ret_low, int64_t *ret_hig
 	*ret_low = f->sgn ? -*ret_high - 1 : bits < 64 ? 0 : INT64_MIN; /* of 64 bits any */
 }
 
-int lx_field_store(const struct lx_field *f, void *p, int64_t value, char *why, size_t size)
+int lx_schema_field_store(const struct lx_field *f, void *p, int64_t value, char *why, size_t size)
 {
 	int64_t low, high;
 
-	lx_field_range(f, &low, &high);
+	lx_schema_field_range(f, &low, &high);
 	if ((value < low || value > high) && (f->omit != LX_OMIT_UNSET || value != LX_UNSET))
 		return lx_explain(why, size, -EINVAL, "%lld is not in %lld..%lld", (long long)value,
 				  (long long)low, (long long)high);
@@ -81,7 +81,8 @@ int lx_field_store(const struct lx_field *f, void *p, int64_t value, char *why, 
 	return 0;
 }
 
-int lx_field_store_text(const struct lx_field *f, void *p, const char *text, char *why, size_t size)
+int lx_schema_field_store_text(const struct lx_field *f, void *p, const char *text, char *why,
+			       size_t size)
 {
 	bool nid = f->type == LX_FIELD_NID, net = f->type == LX_FIELD_NET;
 
@@ -100,7 +101,7 @@ int lx_field_store_text(const struct lx_field *f, void *p, const char *text, cha
 	return 0;
 }
 
-bool lx_field_is_truth(const char *text, bool *ret_value)
+bool lx_schema_field_is_truth(const char *text, bool *ret_value)
 {
 	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1" };
 
@@ -132,9 +133,9 @@ static int parse_number(const struct lx_field *f, void *p, const char *text, cha
 	char *end;
 	bool on;
 
-	lx_field_range(f, &low, &high);
-	if (!low && high == 1 && lx_field_is_truth(text, &on))
-		return lx_field_store(f, p, on, why, size);
+	lx_schema_field_range(f, &low, &high);
+	if (!low && high == 1 && lx_schema_field_is_truth(text, &on))
+		return lx_schema_field_store(f, p, on, why, size);
 	errno = 0;
 	value = *text == '-' ? strtoll(text, &end, 0) : (int64_t)strtoull(text, &end, 0);
 	if (f->type == LX_FIELD_BOOL)
@@ -144,16 +145,17 @@ static int parse_number(const struct lx_field *f, void *p, const char *text, cha
 	if (errno || (value < 0 && *text != '-' && (f->sgn || high != INT64_MAX)))
 		return lx_explain(why, size, -EINVAL, "%.40s is not in %lld..%lld", text,
 				  (long long)low, (long long)high);
-	return lx_field_store(f, p, value, why, size);
+	return lx_schema_field_store(f, p, value, why, size);
 }
 
-int lx_field_parse(const struct lx_field *f, void *p, const char *text, char *why, size_t size)
+int lx_schema_field_parse(const struct lx_field *f, void *p, const char *text, char *why,
+			  size_t size)
 {
 	if (f->type != LX_FIELD_INT && f->type != LX_FIELD_BOOL)
-		return lx_field_store_text(f, p, text, why, size);
+		return lx_schema_field_store_text(f, p, text, why, size);
 	for (int i = 0; i < f->n_names; i++) {
 		if (f->names[i] && !strcmp(f->names[i], text))
-			return lx_field_store(f, p, i, why, size);
+			return lx_schema_field_store(f, p, i, why, size);
 	}
 	return f->n_names ? unknown_name(f, text, why, size) : parse_number(f, p, text, why, size);
 }
@@ -185,13 +187,13 @@ void lx_schema_init(const struct lx_schema *schema, void *obj)
 	set_defaults(schema, obj);
 }
 
-bool lx_field_is_set(const struct lx_field *f, const void *p)
+bool lx_schema_field_is_set(const struct lx_field *f, const void *p)
 {
 	switch (f->type) {
 	case LX_FIELD_INT:
 	case LX_FIELD_BOOL:
 		return f->omit == LX_OMIT_NEVER ? f->type == LX_FIELD_INT || *(const bool *)p
-						: lx_field_load(f, p) != default_of(f);
+						: lx_schema_field_load(f, p) != default_of(f);
 	case LX_FIELD_STR:
 	case LX_FIELD_IFACE:
 		return *(const char *)p;
@@ -209,7 +211,8 @@ const char *lx_schema_missing(const struct lx_schema *schema, const void *obj)
 {
 	for (const struct lx_field *f = schema->field; f->key; f++) {
 		if ((f->type == LX_FIELD_NID || f->type == LX_FIELD_NET) &&
-		    f->omit == LX_OMIT_NEVER && !lx_field_is_set(f, (const char *)obj + f->offset))
+		    f->omit == LX_OMIT_NEVER &&
+		    !lx_schema_field_is_set(f, (const char *)obj + f->offset))
 			return f->key;
 	}
 	return NULL;
@@ -230,7 +233,7 @@ static void format_value(const struct lx_text *t, const struct lx_field *f, cons
 
 	switch (f->type) {
 	case LX_FIELD_INT:
-		lx_text_add(t, "%lld", (long long)lx_field_load(f, p));
+		lx_text_add(t, "%lld", (long long)lx_schema_field_load(f, p));
 		break;
 	case LX_FIELD_BOOL:
 		lx_text_add(t, "%s", *(const bool *)p ? "true" : "false");
@@ -271,7 +274,7 @@ static void format_fields(const struct lx_text *t, const struct lx_schema *schem
 		if (f->type == LX_FIELD_NEST)
 			format_fields(t, f->sub, p);
 		else if (list ? *(const uint32_t *)((const char *)obj + f->count_offset)
-			      : lx_field_is_set(f, p)) {
+			      : lx_schema_field_is_set(f, p)) {
 			lx_text_add(t, "%s", *t->buf ? " " : "");
 			add_text(t, f->key);
 			lx_text_add(t, "=");

@@ -84,34 +84,35 @@ void lx_schema_init(const struct lx_schema *schema, void *obj);
 const char *lx_schema_missing(const struct lx_schema *schema, const void *obj);
 
 /* An integer of any width. @p: the member */
-int64_t lx_field_load(const struct lx_field *f, const void *p);
+int64_t lx_schema_field_load(const struct lx_field *f, const void *p);
 
 /**
- * lx_field_store - set an integer or a boolean
+ * lx_schema_field_store - set an integer or a boolean
  * @why: on failure, the reason, as in "300 is not in 1..255"
  * Returns 0, or -EINVAL: not in the field's range.
  */
-int lx_field_store(const struct lx_field *f, void *p, int64_t value, char *why, size_t size);
+int lx_schema_field_store(const struct lx_field *f, void *p, int64_t value, char *why, size_t size);
 
 /* The same for a NID, a net or a string. */
-int lx_field_store_text(const struct lx_field *f, void *p, const char *text, char *why,
-			size_t size);
+int lx_schema_field_store_text(const struct lx_field *f, void *p, const char *text, char *why,
+			       size_t size);
 
 /**
- * lx_field_parse - set a member from what a user wrote
+ * lx_schema_field_parse - set a member from what a user wrote
  * Names of values, "true" or "off" for what is 0 or 1, numbers (decimal, 0x, octal with a 0), NIDs,
  * nets, strings. @why, result: as above
  */
-int lx_field_parse(const struct lx_field *f, void *p, const char *text, char *why, size_t size);
+int lx_schema_field_parse(const struct lx_field *f, void *p, const char *text, char *why,
+			  size_t size);
 
 /* "true", "off", "0", ...: whether a text is one of these, and which. */
-bool lx_field_is_truth(const char *text, bool *ret_value);
+bool lx_schema_field_is_truth(const char *text, bool *ret_value);
 
 /* Its range; LX_OMIT_UNSET also allows LX_UNSET. */
-void lx_field_range(const struct lx_field *f, int64_t *ret_low, int64_t *ret_high);
+void lx_schema_field_range(const struct lx_field *f, int64_t *ret_low, int64_t *ret_high);
 
 /* False if it has its default value. */
-bool lx_field_is_set(const struct lx_field *f, const void *p);
+bool lx_schema_field_is_set(const struct lx_field *f, const void *p);
 
 /**
  * lx_schema_format - a request's arguments, for the log: "net=tcp9 gateway=10.0.0.1@tcp hop=2"

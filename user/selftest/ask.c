@@ -70,7 +70,7 @@ int lx_lst_ask_new(struct lx_node *node, const struct lx_id *to, enum lx_lst_ser
 		   struct lx_lst_msg *request, const struct lx_lst_dest *dests, uint32_t n_dests,
 		   lx_lst_ask_fn fn, void *arg, struct lx_lst_ask **ret_ask)
 {
-	size_t room = dests ? lx_lst_dests_room(n_dests) : 0;
+	size_t room = dests ? lx_lst_wire_dests_room(n_dests) : 0;
 	struct lx_lst_ask *ask;
 	int err;
 
@@ -81,12 +81,12 @@ int lx_lst_ask_new(struct lx_node *node, const struct lx_id *to, enum lx_lst_ser
 		return -ENOMEM;
 	init(ask, node, fn, arg);
 	for (uint32_t i = 0; dests && i < n_dests; i++)
-		lx_lst_dest_put(ask->dests, i, &dests[i]);
+		lx_lst_wire_dest_put(ask->dests, i, &dests[i]);
 	if (dests)
 		request->test.ndest = n_dests;
 	pthread_mutex_lock(&ask->s.lock);
 	err = lx_lst_client_call(&ask->client, to, service, request, dests ? ask->dests : NULL,
-				 dests ? lx_lst_dests_bytes(n_dests, request->features) : 0,
+				 dests ? lx_lst_wire_dests_bytes(n_dests, request->features) : 0,
 				 LX_MD_OP_GET);
 	lx_lst_service_unlock(&ask->s, err);
 	if (!err)

@@ -178,7 +178,7 @@ static void make_request(struct unit *u, struct lx_lst_msg *request)
 
 	if (test->service == LX_LST_PING) {
 		clock_gettime(CLOCK_REALTIME, &now);
-		lx_lst_init(request, LX_LST_PING_REQ, test->features);
+		lx_lst_wire_init(request, LX_LST_PING_REQ, test->features);
 		u->sequence = test->batch->session->s->next_ping++;
 		request->ping.magic = LX_LST_PING_MAGIC;
 		request->ping.sequence = u->sequence;
@@ -186,7 +186,7 @@ static void make_request(struct unit *u, struct lx_lst_msg *request)
 		request->ping.nanoseconds = now.tv_nsec;
 		return;
 	}
-	lx_lst_init(request, LX_LST_BRW_REQ, test->features);
+	lx_lst_wire_init(request, LX_LST_BRW_REQ, test->features);
 	request->brw.rw = test->bulk.rw;
 	request->brw.length = test->bulk.length;
 	request->brw.flags = test->bulk.check;
@@ -306,7 +306,7 @@ static int make_units(struct test *test, const struct lx_lst_msg *request, const
 	for (uint32_t i = 0; i < n; i++) {
 		struct unit *u = &test->unit[i];
 
-		if (lx_lst_dest_get(dests, len, i / request->test.concurrency, flip, &dest))
+		if (lx_lst_wire_dest_get(dests, len, i / request->test.concurrency, flip, &dest))
 			return -EPROTO;
 		lx_nid_from_u64(dest.nid, &u->dest.nid);
 		u->dest.pid = dest.pid;

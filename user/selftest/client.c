@@ -55,7 +55,7 @@ static void on_out(struct lx_lst_port *port, const struct lx_event *event, int s
 static void take_reply(struct lx_lst_client *c, const struct lx_event *event)
 {
 	uint32_t type = c->reply.type; /* the expected one */
-	int err = lx_lst_decode(c->in_buf, event->mlength, &c->reply);
+	int err = lx_lst_wire_decode(c->in_buf, event->mlength, &c->reply);
 
 	if (!err && c->reply.type != type)
 		err = -EPROTO;
@@ -124,10 +124,10 @@ int lx_lst_client_call(struct lx_lst_client *c, const struct lx_id *to, enum lx_
 	request->rpyid = s->next_id++;
 	if (bulk)
 		request->brw.bulkid = s->next_id++;
-	lx_lst_encode(request, c->out_buf);
+	lx_lst_wire_encode(request, c->out_buf);
 	err = post(c, to, request, bulk, bulk_op);
 	if (!err)
-		err = lx_lst_port_put(&c->out, NULL, to, lx_lst_portal(service), service,
+		err = lx_lst_port_put(&c->out, NULL, to, lx_lst_wire_portal(service), service,
 				      c->out_buf, sizeof(c->out_buf));
 	if (err && !c->in.busy)
 		return err;

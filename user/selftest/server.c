@@ -81,7 +81,7 @@ static void answer(struct lx_lst_rpc *rpc)
 
 	rpc->out.s = s;
 	rpc->out.fn = on_out;
-	lx_lst_encode(&rpc->reply, rpc->out_buf);
+	lx_lst_wire_encode(&rpc->reply, rpc->out_buf);
 	if (rpc->given_up ||
 	    lx_lst_port_put(&rpc->out, &rpc->self, &rpc->from, LX_LST_PORTAL_DATA,
 			    rpc->request.rpyid, rpc->out_buf, sizeof(rpc->out_buf)))
@@ -288,7 +288,7 @@ static struct lx_lst_rpc *rpc_new(struct lx_selftest *s, const struct lx_event *
 	rpc->request = *request;
 	rpc->sid = present_sid(s);
 	rpc->since_ns = lx_lst_service_now(s);
-	lx_lst_init(&rpc->reply, request->type + 1, LX_LST_FEATURES);
+	lx_lst_wire_init(&rpc->reply, request->type + 1, LX_LST_FEATURES);
 	lx_list_append(&s->served, &rpc->link);
 	s->n_served++;
 	return rpc;
@@ -297,10 +297,10 @@ static struct lx_lst_rpc *rpc_new(struct lx_selftest *s, const struct lx_event *
 /* Whether the service in a request's match bits fits its type and portal (1). */
 static bool is_request(const struct lx_event *event, const struct lx_lst_msg *msg)
 {
-	int type = lx_lst_request_type(event->match_bits);
+	int type = lx_lst_wire_request_type(event->match_bits);
 
 	return type >= 0 && (uint32_t)type == msg->type && type != LX_LST_JOIN_REQ &&
-	       lx_lst_portal(event->match_bits) == event->portal;
+	       lx_lst_wire_portal(event->match_bits) == event->portal;
 }
 
 static void receive(struct lx_selftest *s, const struct lx_event *event, const uint8_t *bytes)
@@ -308,7 +308,7 @@ static void receive(struct lx_selftest *s, const struct lx_event *event, const u
 	bool console = event->portal == LX_LST_PORTAL_FRAMEWORK && is_console(s, event);
 	struct lx_lst_rpc *rpc = NULL;
 	struct lx_lst_msg msg;
-	int err = lx_lst_decode(bytes, event->mlength, &msg);
+	int err = lx_lst_wire_decode(bytes, event->mlength, &msg);
 
 	if (err != -EPROTO && is_request(event, &msg))
 		rpc = rpc_new(s, event, &msg, console);

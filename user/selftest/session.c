@@ -137,7 +137,7 @@ static int add_test(struct lx_selftest *s, const struct lx_lst_msg *request, con
 	if (batch->active_tests)
 		return EBUSY;
 	if (request->test.is_client && !bulk) {
-		*ret_fetch = lx_lst_dests_bytes(request->test.ndest, request->features);
+		*ret_fetch = lx_lst_wire_dests_bytes(request->test.ndest, request->features);
 		return 0;
 	}
 	return -lx_lst_batch_add(batch, request, bulk, len);

@@ -96,7 +96,7 @@ static void walk_body(struct lx_lst_msg *msg, const struct lx_lst_msg *cpu)
 
 /* ---- messages (2, 3) ------------------------------------------------------------------ */
 
-void lx_lst_init(struct lx_lst_msg *msg, uint32_t type, uint32_t features)
+void lx_lst_wire_init(struct lx_lst_msg *msg, uint32_t type, uint32_t features)
 {
 	*msg = (struct lx_lst_msg){
 		.magic = LX_LST_MAGIC,
@@ -106,7 +106,7 @@ void lx_lst_init(struct lx_lst_msg *msg, uint32_t type, uint32_t features)
 	};
 }
 
-void lx_lst_encode(const struct lx_lst_msg *msg, void *ret_buf)
+void lx_lst_wire_encode(const struct lx_lst_msg *msg, void *ret_buf)
 {
 	struct lx_lst_msg wire = *msg;
 
@@ -146,7 +146,7 @@ static void clean_names(struct lx_lst_msg *msg)
 	}
 }
 
-int lx_lst_decode(const void *buf, size_t len, struct lx_lst_msg *ret_msg)
+int lx_lst_wire_decode(const void *buf, size_t len, struct lx_lst_msg *ret_msg)
 {
 	struct lx_lst_msg msg;
 
@@ -167,12 +167,12 @@ int lx_lst_decode(const void *buf, size_t len, struct lx_lst_msg *ret_msg)
 
 /* ---- services (3) ------------------------------------------------------------------------ */
 
-uint32_t lx_lst_portal(enum lx_lst_service service)
+uint32_t lx_lst_wire_portal(enum lx_lst_service service)
 {
 	return service > 10 ? LX_LST_PORTAL_TEST : LX_LST_PORTAL_FRAMEWORK;
 }
 
-int lx_lst_request_type(uint64_t service)
+int lx_lst_wire_request_type(uint64_t service)
 {
 	switch (service) {
 	case LX_LST_DEBUG:
@@ -198,7 +198,7 @@ int lx_lst_request_type(uint64_t service)
 	}
 }
 
-const char *lx_lst_type_name(uint32_t type)
+const char *lx_lst_wire_type_name(uint32_t type)
 {
 	return type < LX_LST_TYPES ? layouts[type].name : "?";
 }
@@ -211,24 +211,24 @@ static size_t dest_offset(uint32_t i)
 	       i % LX_LST_DESTS_PAGE * sizeof(struct lx_lst_dest);
 }
 
-size_t lx_lst_dests_room(uint32_t n)
+size_t lx_lst_wire_dests_room(uint32_t n)
 {
 	return ((size_t)n + LX_LST_DESTS_PAGE - 1) / LX_LST_DESTS_PAGE * LX_LST_PAGE;
 }
 
-size_t lx_lst_dests_bytes(uint32_t n, uint32_t features)
+size_t lx_lst_wire_dests_bytes(uint32_t n, uint32_t features)
 {
 	return features & LX_LST_FEAT_BULK_LEN ? (size_t)n * sizeof(struct lx_lst_dest)
-					       : lx_lst_dests_room(n);
+					       : lx_lst_wire_dests_room(n);
 }
 
-void lx_lst_dest_put(void *buf, uint32_t i, const struct lx_lst_dest *dest)
+void lx_lst_wire_dest_put(void *buf, uint32_t i, const struct lx_lst_dest *dest)
 {
 	memcpy((char *)buf + dest_offset(i), dest, sizeof(*dest));
 }
 
-int lx_lst_dest_get(const void *buf, size_t len, uint32_t i, bool flip,
-		    struct lx_lst_dest *ret_dest)
+int lx_lst_wire_dest_get(const void *buf, size_t len, uint32_t i, bool flip,
+			 struct lx_lst_dest *ret_dest)
 {
 	struct lx_lst_dest dest = { .pid = 0 };
 	size_t offset = dest_offset(i), have = len > offset ? len - offset : 0;

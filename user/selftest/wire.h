@@ -128,7 +128,7 @@ struct lx_lst_lnet_counters {
 
 /*
  * A message: the bytes on the wire, with integers in CPU order. Only the magic is as received:
- * swapped if the sender has the other byte order. lx_lst_encode() writes in the order of the
+ * swapped if the sender has the other byte order. lx_lst_wire_encode() writes in the order of the
  * magic, so that a test can play such a sender.
  */
 struct lx_lst_msg {
@@ -248,24 +248,24 @@ LX_OFFSET(struct lx_lst_msg, ping_reply.sequence, 24 + 8);
 #define LX_LST_MSG_BYTES sizeof(struct lx_lst_msg) /* of each request and reply */
 
 /* Sets the fields up to features, zeroes the rest. @type: enum lx_lst_type, + 1 for a reply. */
-void lx_lst_init(struct lx_lst_msg *msg, uint32_t type, uint32_t features);
+void lx_lst_wire_init(struct lx_lst_msg *msg, uint32_t type, uint32_t features);
 
 /**
- * lx_lst_encode - write a message
+ * lx_lst_wire_encode - write a message
  * @msg: the byte order is that of its magic
  * @ret_buf: LX_LST_MSG_BYTES; bytes that the type does not use are 0
  */
-void lx_lst_encode(const struct lx_lst_msg *msg, void *ret_buf);
+void lx_lst_wire_encode(const struct lx_lst_msg *msg, void *ret_buf);
 
 /**
- * lx_lst_decode - read a message
+ * lx_lst_wire_decode - read a message
  * @len: bytes of @buf
  * @ret_msg: fields that the type does not use are 0, names end in NUL; set unless -EPROTO
  *
  * Returns 0; -EPROTO: not a message (wrong length, magic or type), drop it; -EPROTONOSUPPORT:
  * another version: reply with status EPROTO (1), and use nothing but rpyid or status.
  */
-int lx_lst_decode(const void *buf, size_t len, struct lx_lst_msg *ret_msg);
+int lx_lst_wire_decode(const void *buf, size_t len, struct lx_lst_msg *ret_msg);
 
 /* Whether the sender has the other byte order; its destinations and pattern have, too (5, 8). */
 static inline bool lx_lst_flipped(const struct lx_lst_msg *msg)
@@ -276,13 +276,13 @@ static inline bool lx_lst_flipped(const struct lx_lst_msg *msg)
 /* ---- services (3) ---------------------------------------------------------------------- */
 
 /* The portal of a service's requests. */
-uint32_t lx_lst_portal(enum lx_lst_service service);
+uint32_t lx_lst_wire_portal(enum lx_lst_service service);
 
 /* The type of a service's request; -ENOENT: no such service. */
-int lx_lst_request_type(uint64_t service);
+int lx_lst_wire_request_type(uint64_t service);
 
 /* "make session", "brw reply"; "?" for an unknown type. */
-const char *lx_lst_type_name(uint32_t type);
+const char *lx_lst_wire_type_name(uint32_t type);
 
 /* ---- destinations of a test (5) ---------------------------------------------------------- */
 
@@ -293,16 +293,16 @@ struct lx_lst_dest {
 LX_LAYOUT(struct lx_lst_dest, 12);
 
 /* Length of the bulk for @n destinations; @n: at most LX_LST_DESTS_MAX. */
-size_t lx_lst_dests_bytes(uint32_t n, uint32_t features);
+size_t lx_lst_wire_dests_bytes(uint32_t n, uint32_t features);
 
-/* Bytes that lx_lst_dest_put() of @n destinations needs: whole pages. */
-size_t lx_lst_dests_room(uint32_t n);
+/* Bytes that lx_lst_wire_dest_put() of @n destinations needs: whole pages. */
+size_t lx_lst_wire_dests_room(uint32_t n);
 
 /* Writes the @i-th destination, from 0, in CPU order. */
-void lx_lst_dest_put(void *buf, uint32_t i, const struct lx_lst_dest *dest);
+void lx_lst_wire_dest_put(void *buf, uint32_t i, const struct lx_lst_dest *dest);
 
 /**
- * lx_lst_dest_get - read the @i-th destination
+ * lx_lst_wire_dest_get - read the @i-th destination
  * @len: bytes of @buf
  * @flip: lx_lst_flipped() of the request
  *
@@ -310,7 +310,7 @@ void lx_lst_dest_put(void *buf, uint32_t i, const struct lx_lst_dest *dest);
  * LX_PID_LUSTRE.
  * Returns 0, or -EPROTO: the NID is not in @buf.
  */
-int lx_lst_dest_get(const void *buf, size_t len, uint32_t i, bool flip,
-		    struct lx_lst_dest *ret_dest);
+int lx_lst_wire_dest_get(const void *buf, size_t len, uint32_t i, bool flip,
+			 struct lx_lst_dest *ret_dest);
 
 #endif
