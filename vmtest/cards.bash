@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Library of suites whose router has two cards of the kind $VMTEST_CARD (source after lib.bash):
+# Library of suites whose router has two cards of the kind $CARD, one of those that the machine has
+# ($VMTEST_CARD: KIND+KIND...), or of the only one (source after lib.bash):
 #
 #	cards                     client, r1 and server, with addresses but for r1
 #	no_lro CARD...            of r1; some drivers begin with it
@@ -15,7 +16,8 @@
 #
 #	client (virtio) ── 10.1.0 ── eth0 (card) r1 (card) eth1 ── 10.2.0 ── (virtio) server
 
-KIND=${VMTEST_CARD%%,*}
+KIND=${CARD:-${VMTEST_CARD%%,*}}
+KIND=${KIND:-veth}
 
 # Drivers free what they have sent in the way of what is dropped.
 DROPS_EXPECTED+=('NOT_SPECIFIED at (vmxnet3|e1000e?|cp)_.*')
@@ -25,10 +27,10 @@ cards() {
 	node client r1 server
 	modprobe "$(driver)"
 	modprobe virtio_net
-	card r1 eth0 00:01
-	card r1 eth1 00:02
-	card client eth0 01:01 10.1.0.{1..8}/24
-	card server eth0 01:02 10.2.0.1/24
+	card r1 eth0 00 1
+	card r1 eth1 00 2
+	card client eth0 01 1 10.1.0.{1..8}/24
+	card server eth0 01 2 10.2.0.1/24
 }
 
 # driver: the kernel's module for the card
@@ -40,17 +42,18 @@ driver() {
 	esac
 }
 
-# card NODE INTERFACE END-OF-MAC [ADDRESS...]: moves a card of this machine to a node (CARD_MAC in run)
+# card NODE INTERFACE END CABLE [ADDRESS...]: moves a card of this machine to a node (CARD_MAC in run)
 card() {
-	local name
+	local name before=${VMTEST_CARD%%"$KIND"*} mac
 
-	eventually "$PATIENCE" interface_of "52:54:00:78:$3"
-	name=$(interface_of "52:54:00:78:$3")
+	before=${before//[^+]/}
+	mac=$(printf '52:54:00:78:%s:%02x' "$3" $((2 * ${#before} + $4)))
+	eventually "$PATIENCE" interface_of "$mac"
+	name=$(interface_of "$mac")
 	ip link set "$name" down
-	ip link set "$name" name "x$RANDOM"
-	name=$(interface_of "52:54:00:78:$3")
-	ip link set "$name" netns "$NS$1" name "$2"
-	[ $# = 3 ] || address "$1" "$2" "${@:4}"
+	ip link set "$name" name "x$BASHPID"
+	ip link set "x$BASHPID" netns "$NS$1" name "$2"
+	[ $# = 4 ] || address "$1" "$2" "${@:5}"
 }
 
 interface_of() {
@@ -109,6 +112,6 @@ ended_well() {
 	fastpath_used r1
 	equal "$(fastpath_sum r1 lost)" 0
 	packets_are_true
-	echo "# ${KIND:-veth}: $(resegmented_lists) packets with a frag_list and parts for several next" \
+	echo "# $KIND: $(resegmented_lists) packets with a frag_list and parts for several next" \
 		"hops" >&3
 }

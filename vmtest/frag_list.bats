@@ -19,7 +19,7 @@ LISTS=${LISTS:-10} # such packets at least
 
 setup() {
 	net_begin
-	if [ "$KIND" ]; then
+	if [ "$KIND" != veth ]; then
 		cards
 		addresses
 		return
@@ -39,7 +39,7 @@ memory_is_no_page() {
 	local card
 
 	case $KIND in
-	'')
+	veth)
 		on server ethtool -K eth0 tx off sg off tso off gso off
 		on r1 ethtool -K eth1 gro on
 		;;
@@ -49,7 +49,8 @@ memory_is_no_page() {
 		on r1 ip link set eth0 mtu 4000
 		on r1 ip link set eth1 mtu 4000
 		;;
-	*) # when a ring is filled anew
+	*) # when a ring is filled anew; or if there are more than 17 segments
+		on server ip link set eth0 mtu 700
 		for card in eth0 eth1; do
 			on r1 ethtool -G "$card" rx 128
 			on r1 ethtool -G "$card" rx 256

@@ -131,7 +131,9 @@
  * From further away, a sender needs a larger window than LX_WINDOW_AHEAD, ... A build for tests on
  * an emulated machine, where everything is far away, may say otherwise.
  */
-#ifndef LX_FAR_US
+#ifdef LX_TEST_NEAR
+#define LX_FAR_US 100000000
+#else
 #define LX_FAR_US 2000
 #endif
 /* ... becomes a stream after so much, enough for TCP to tune its window, ... */
@@ -173,11 +175,16 @@
 /*
  * A packet whose messages go different ways becomes a packet for each, and a GSO packet with many
  * of them is resegmented, which costs as much as so many. With fewer bytes for each, more of them
- * for a message, and so many of them between two looks, the slow path is cheaper.
+ * for a message, and so many of them between two looks, the slow path is cheaper. Tests of packets
+ * with a frag_list, all of which are resegmented, want many of them.
  */
 #define LX_COPY_WORTH (8u << 10)
 #define LX_COPIES_PER_MESSAGE 2
+#ifdef LX_TEST_NEAR
+#define LX_COPIES_MIN 0x7fffffff
+#else
 #define LX_COPIES_MIN 1024
+#endif
 #define LX_COPIES_OF_RESEGMENT 32
 /*
  * With this much loss in front of us, a gap for so many bytes, our socket reports it sooner than a
