@@ -252,6 +252,7 @@ struct lx_peer_ni_info {
 	struct lx_peer_health health;
 	struct lx_udsp_effect udsp;
 	uint64_t answer_bytes; /* memory of answers to it that are not sent yet */
+	uint64_t tx_oldest_ms; /* how long the oldest message to it has waited for a credit */
 };
 
 struct lx_peer_info {

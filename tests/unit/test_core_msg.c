@@ -471,11 +471,18 @@ static void go_on(void)
 /* The one that expires had no credit that the next one could take. */
 static void expires(int peer_credits, int credits)
 {
+	const struct lx_queue *queue;
+
 	make_slow(peer_credits, credits);
+	queue = peer_credits == 1 ? &pni_of(a, SLOW)->tx_queue
+				  : &ni_of(a, "10.2.0.1@tcp2")->tx_queue;
+	assert_int_equal(lx_credit_oldest_ns(a->core, queue), 0);
 	put_to_slow();
 	lx_sim_run(sim, 5 * SEC);
 	put_to_slow();
+	assert_int_equal(lx_credit_oldest_ns(a->core, queue), 5 * SEC);
 	lx_sim_run(sim, 7 * SEC);
+	assert_int_equal(lx_credit_oldest_ns(a->core, queue), 7 * SEC);
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ETIMEDOUT);
 	assert_int_equal(n_handed, 1);
 	assert_int_equal(pni_of(a, SLOW)->traffic.dropped.put, 1);

@@ -284,8 +284,9 @@ static void print_waiting(const json_t *ni)
 	printf("  waiting   ");
 	if (tx > 0)
 		printf("%" JSON_INTEGER_FORMAT
-		       " messages to it for transmit credits (%" JSON_INTEGER_FORMAT " bytes)",
-		       tx, bytes);
+		       " messages to it for transmit credits (%" JSON_INTEGER_FORMAT
+		       " bytes), the oldest for %.1f s",
+		       tx, bytes, lx_json_int(ni, "tx_oldest_ms") / 1000.0);
 	if (rtr > 0)
 		printf("%s%" JSON_INTEGER_FORMAT " messages from it for router buffers",
 		       tx > 0 ? ", " : "", rtr);

@@ -55,6 +55,9 @@ void lx_credit_transmit(struct lx_core_msg *msg);
 /* Returns the transmit credits of a message, and sends the next messages in line. */
 void lx_credit_return_tx(struct lx_core_msg *msg);
 
+/* How long the oldest message in a queue of those that wait for transmit credits has waited. */
+uint64_t lx_credit_oldest_ns(struct lx_core *core, const struct lx_queue *queue);
+
 /*
  * Takes a router credit and a buffer for a message to be forwarded. True: it has both and can
  * be received. False: it waits; the transport's recv() is called when it has them.

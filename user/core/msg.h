@@ -62,7 +62,7 @@ struct lx_core_msg {
 	struct lx_core_ni *txni;
 	struct lx_peer_ni *txpeer; /* next hop */
 	bool has_peer_credit, has_ni_credit; /* or waits for it */
-	uint64_t sent_ns;
+	uint64_t sent_ns; /* TX_WAIT: since when it waits */
 	unsigned int resends;
 	struct lx_avoid *avoid;   /* where earlier attempts failed; NULL: nowhere */
 	struct lx_core_msg *pair; /* optimised GET: its REPLY, and vice versa */

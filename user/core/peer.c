@@ -708,6 +708,7 @@ static void ni_describe(struct lx_core *core, const struct lx_peer_ni *pni,
 		.traffic = pni->traffic,
 		.health = pni->health,
 		.answer_bytes = pni->answer_bytes,
+		.tx_oldest_ms = lx_credit_oldest_ns(core, &pni->tx_queue) / LX_MS_NS,
 	};
 	lx_udsp_describe_peer_ni(pni, &ret_info->udsp);
 	if (ret_info->alive == LX_ALIVE_DOWN)

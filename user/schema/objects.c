@@ -195,6 +195,8 @@ TABLE(peer_ni, "peer NI",
 	DOWN(21, OF, 0),
 	{ NUMBER(24, "answer_bytes", answer_bytes), OWN,
 	  .omit = LX_OMIT_ZERO, .col = "ANSWERS", .rare = true },
+	{ NUMBER(25, "tx_oldest_ms", tx_oldest_ms), OWN,
+	  .omit = LX_OMIT_ZERO, .col = "OLDEST MS", .rare = true },
 )
 #undef OF
 
