@@ -7,7 +7,7 @@
 #	make demo *       see it work, half a minute; KEEP=1 leaves it running
 #	make check *      all tests; T='asan/test_sock* sys/ipv6' some of them; KERNELS=6.1
 #	                  SUITES='boot bpf' those of vmtest beside them
-#	make faults *     make the faults of docs/operations.md, and print what is said; T=firewall
+#	make faults *     cause each fault of docs/operations.md, and print what is said; T=firewall
 #	make durations *  all tests, and write down how long each takes, which orders make check
 #	make bench *      measure; QUICK=1, CASES=route,node, ROUNDS=, SECONDS=
 #	make plots        draw a run of the bench; RUN=build/bench.csv
