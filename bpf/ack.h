@@ -446,10 +446,6 @@ LX_INLINE int lx_ack_build_entered(struct lx_ack_build_once *c)
 	    lx_pos_before(s->acked - s->diverted, s->socket_una))
 		adv->ack++;
 	adv->window_edge = s->window_edge;
-	/* It is late from when it may send all of it. */
-	if (s->begun_ns && lx_pos_before(s->advertised_edge, s->begun_end) &&
-	    !lx_pos_before(s->window_edge, s->begun_end))
-		s->begun_ns = c->now_ns;
 	digest = lx_sack_digest(adv);
 	news = s->force || adv->ack != s->advertised_ack ||
 	       adv->window_edge != s->advertised_edge || digest != s->advertised_sack;

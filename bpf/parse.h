@@ -477,14 +477,6 @@ LX_INLINE __u64 lx_saved_pos(struct lx_stream *s, __u32 *ret_len)
 	return pos;
 }
 
-/* A message has been framed, and its rest is still to come. */
-LX_INLINE void lx_frame_begun(struct lx_stream *s)
-{
-	if (!s->begun_ns)
-		s->begun_ns = s->now_ns;
-	s->begun_end = s->parse_next;
-}
-
 static long lx_frame_one(__u32 i, void *arg)
 {
 	struct lx_framing *f = arg;
@@ -519,7 +511,7 @@ static long lx_frame_one(__u32 i, void *arg)
 		return 1;
 	}
 	if (m.begun)
-		lx_frame_begun(s);
+		s->begun_end = s->parse_next;
 	lx_trace(f->seg->packet, s, &m, &c);
 	return 0;
 }
@@ -557,15 +549,25 @@ LX_INLINE void lx_frame_arrived(struct lx_stream *s, __u64 pos, __u64 end)
 /* Judges what had begun once all of it has arrived. */
 LX_INLINE void lx_frame_whole(struct lx_stream *s)
 {
-	__u64 since_ns = s->begun_ns;
-
-	if (!since_ns || lx_pos_before(lx_stream_arrived(s), s->begun_end))
+	if (!s->begun_end || lx_pos_before(lx_stream_arrived(s), s->begun_end))
 		return;
-	s->begun_ns = 0;
-	if ((__s64)(s->now_ns - since_ns) > (__s64)LX_LANE_SLOW_NS)
+	if (s->begun_ns > LX_LANE_SLOW_NS)
 		s->late = LX_LATE_MESSAGES;
 	else if (s->late)
 		s->late--;
+	s->begun_end = s->begun_ns = 0;
+}
+
+/* If nothing was waiting to be acknowledged, we waited for the sender. */
+LX_INLINE void lx_frame_waited(struct lx_stream *s)
+{
+	__s64 waited = s->now_ns - s->progress_ns;
+
+	if (lx_pos_before(s->acked, s->arrived))
+		return;
+	if (lx_pos_before(s->arrived, s->begun_end) && waited > 0)
+		s->begun_ns += waited;
+	s->progress_ns = s->now_ns;
 }
 
 /* Whether the next byte to be acknowledged has arrived. */
@@ -610,8 +612,7 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		s->mss = f->seg->size > 65535 ? 65535 : f->seg->size;
 	if (!f->odd)
 		lx_unframed_leave(s);
-	if (!lx_pos_before(s->acked, s->arrived))
-		s->progress_ns = s->now_ns; /* nothing was waiting to be acknowledged */
+	lx_frame_waited(s);
 	s->full = 0;
 	lx_frame_arrived(s, f->seg->pos, f->seg->end);
 	lx_frame_whole(s);

@@ -394,9 +394,9 @@ struct lx_stream {
 	__u64 grant_una;  /* B, U: if given: the lane's una then */
 	__u32 limited;    /* B: its window ends with a message */
 	__u32 reserved;
-	/* B: end of the last message whose rest was still to come when it was framed, */
+	/* B: end of the last message whose rest was still to come when it was framed; 0: it has */
 	__u64 begun_end;
-	__u64 begun_ns;   /* B: and since when it is; 0: it has arrived, and all those before it */
+	__u64 begun_ns; /* B: how long there was nothing else to wait for */
 	__u32 late;       /* B: messages that must arrive in time until one may begin on a lane */
 	__u32 storing;    /* B: a CPU is storing */
 	__u64 stored;     /* B: up to here, what is for stored lanes has been stored */

@@ -265,7 +265,10 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 		if (!conn->lane_due)
 			lane_give(fp, conn, peer->index);
 		reserve(conn);
-		lanes += conn->lane_due || lx_fp_is_lane(conn);
+		/* One after the other: meanwhile, what lnetxd still has takes the others. */
+		if (conn->lane_due)
+			return;
+		lanes += lx_fp_is_lane(conn);
 	}
 }
 
