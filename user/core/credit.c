@@ -220,22 +220,6 @@ static void wait_tx(struct lx_queue *queue, struct lx_core_msg *msg)
 		     msg->origin ? &msg->origin->waiting : &msg->core->own_waiting);
 }
 
-static uint64_t oldest_of(const struct lx_list *queue, uint64_t oldest_ns)
-{
-	const struct lx_core_msg *msg;
-
-	lx_list_for_each (msg, queue, at.link)
-		oldest_ns = msg->sent_ns < oldest_ns ? msg->sent_ns : oldest_ns;
-	return oldest_ns;
-}
-
-uint64_t lx_credit_oldest_ns(struct lx_core *core, const struct lx_queue *queue)
-{
-	uint64_t now = lx_core_now(core);
-
-	return now - oldest_of(&queue->small, oldest_of(&queue->bulk, now));
-}
-
 /* Takes the next one off, or returns NULL. */
 static struct lx_core_msg *next_tx(struct lx_queue *queue)
 {

@@ -55,9 +55,6 @@ void lx_credit_transmit(struct lx_core_msg *msg);
 /* Returns the transmit credits of a message, and sends the next messages in line. */
 void lx_credit_return_tx(struct lx_core_msg *msg);
 
-/* How long the oldest message in a queue of those that wait for transmit credits has waited. */
-uint64_t lx_credit_oldest_ns(struct lx_core *core, const struct lx_queue *queue);
-
 /*
  * Takes a router credit and a buffer for a message to be forwarded. True: it has both and can
  * be received. False: it waits; the transport's recv() is called when it has them.
@@ -80,6 +77,19 @@ void lx_credit_stop_waiting(struct lx_core_msg *msg);
 int lx_credit_pools_make(struct lx_core *core);
 /* Sets the tunables to @totals (LX_UNSET: unchanged) and resizes. -EINVAL, -ENOMEM. */
 int lx_credit_pools_resize(struct lx_core *core, const int64_t totals[LX_POOLS]);
+
+/* How long the oldest message in a queue of those that wait for transmit credits has waited. */
+static inline uint64_t lx_credit_oldest_ns(struct lx_core *core, const struct lx_queue *queue)
+{
+	uint64_t now = lx_core_now(core), oldest = now;
+	const struct lx_core_msg *msg;
+
+	lx_list_for_each (msg, &queue->small, at.link)
+		oldest = msg->sent_ns < oldest ? msg->sent_ns : oldest;
+	lx_list_for_each (msg, &queue->bulk, at.link)
+		oldest = msg->sent_ns < oldest ? msg->sent_ns : oldest;
+	return now - oldest;
+}
 
 /* Bytes a message counts for in a peer NI's queue: payload and header (lnet.md 9.1). */
 static inline uint64_t lx_credit_weight(const struct lx_core_msg *msg)
