@@ -81,17 +81,18 @@ LX_INLINE __s64 lx_lane_room(const struct lx_lane *lane, __u64 word)
  */
 LX_INLINE __u64 lx_lane_edge(const struct lx_lane *lane)
 {
-	__u64 limit = (__u64)lane->limit << 10;
+	__u32 limit = lx_lane_limit(lane);
 
 	return limit ? lx_pos_min(lane->window_edge, lane->una + limit) : lane->window_edge;
 }
 
-/* ---- runs ------------------------------------------------------------------------- */
-
+/* Bytes that may be in flight behind those reserved. */
 LX_INLINE __s64 lx_lane_space(const struct lx_lane *lane)
 {
 	return lx_pos_diff(lx_lane_edge(lane), lx_lane_next(lane->word, lane->una));
 }
+
+/* ---- runs ------------------------------------------------------------------------- */
 
 /*
  * How much may be under way on a shared lane. A small message does not queue behind what its
@@ -99,7 +100,7 @@ LX_INLINE __s64 lx_lane_space(const struct lx_lane *lane)
  */
 LX_INLINE __u32 lx_lane_most(const struct lx_lane *lane, __u32 need)
 {
-	__u32 limit = (__u32)lane->limit << 10;
+	__u32 limit = lx_lane_limit(lane);
 	__u32 small = LX_SMALL_MAX + sizeof(struct lx_sock_msg) + sizeof(struct lx_hdr_nid16);
 
 	return limit && need <= small ? limit : LX_LANE_SHARED_MAX;

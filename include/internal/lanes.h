@@ -106,6 +106,12 @@ LX_INLINE int lx_lane_is_stuck(const struct lx_lane *lane)
 	return lane->repeats >= LX_STUCK_REPEATS;
 }
 
+/* How many bytes may be in flight; 0: what the window takes. */
+LX_INLINE __u32 lx_lane_limit(const struct lx_lane *lane)
+{
+	return (__u32)LX_READ(lane->limit) << 10;
+}
+
 /* Whether all bytes have been acknowledged; the runs may still be there. */
 LX_INLINE int lx_lane_is_done(const struct lx_lane *lane)
 {

@@ -129,9 +129,7 @@ static json_t *rows_of(struct page *p, enum lx_ctl_object object, const char *ke
 	size_t i;
 
 	json_array_foreach (all, i, row) {
-		const char *nid = lx_json_text(row, key), *dash = strchr(nid, '-');
-
-		if (json_object_get(p->hops, dash ? dash + 1 : nid))
+		if (json_object_get(p->hops, lx_json_nid(row, key)))
 			json_array_append(list, row);
 	}
 	json_decref(all);

@@ -199,6 +199,7 @@ static void check_counters(struct lx_doctor *d, const json_t *before, const json
 				    .next = "lnetx -s stats show; lnetx(8) and the log say why" };
 	int64_t unsent = grown(before, after, "local_no_route_count");
 	char hops[LX_DOCTOR_REACH_MAX * (LX_NID_TEXT + 2) + 8];
+	bool named = false;
 	const char *reason;
 
 	if (unsent)
@@ -211,12 +212,12 @@ static void check_counters(struct lx_doctor *d, const json_t *before, const json
 		if (!more)
 			continue;
 		drops.problem = is_our_fault(reason);
-		*hops = '\0';
-		if (drops.problem)
+		if (drops.problem && !named)
 			name_hops(d, hops, sizeof(hops));
+		named |= drops.problem;
 		lx_findings_put(&d->found, &drops,
 				"%" PRId64 " messages were dropped in the last second: %s%s", more,
-				reason, hops);
+				reason, drops.problem ? hops : "");
 	}
 }
 

@@ -64,6 +64,8 @@ void lx_doctor_peers_load(struct lx_doctor *d);
 /* The beginning of a finding about another node, by its NID or address. */
 struct lx_finding lx_doctor_about(const struct lx_doctor *d, enum lx_finding_rank rank,
 				  const char *about, const char *next);
+/* Whether one of @routes leads through a node, and has this state (NULL: any). */
+bool lx_doctor_peers_gateway(const json_t *routes, const char *nid, const char *state);
 /* Looks for problems with others. */
 void lx_doctor_peers(struct lx_doctor *d);
 

@@ -88,28 +88,14 @@ static const char *interface_of(const struct lx_doctor *d, const char *nid)
 	return "";
 }
 
-/* What it forwards in the kernel we send again, also where that gets lost behind it. */
-static bool is_gateway(const struct lx_doctor *d, const char *nid)
-{
-	const json_t *route;
-	size_t i;
-
-	json_array_foreach (d->routes, i, route) {
-		if (!strcmp(lx_json_text(route, "gateway"), nid))
-			return true;
-	}
-	return false;
-}
-
 /* Returns whether there is loss that need not be named any more. */
 static bool check_one(struct lx_doctor *d, const json_t *sum, bool full)
 {
 	int64_t sent = lx_json_int(sum, "tcp_sent_bytes");
 	int64_t resent = lx_json_int(sum, "tcp_resent_bytes");
 	const char *ifname = interface_of(d, lx_json_text(sum, "nid"));
-	const char *peer = lx_json_text(sum, "peer"), *nid = strchr(peer, '-');
 	char next[160];
-	struct lx_finding one = lx_doctor_about(d, LX_FINDING_NET, nid ? nid + 1 : peer, next);
+	struct lx_finding one = lx_doctor_about(d, LX_FINDING_NET, lx_json_nid(sum, "peer"), next);
 
 	if (sent < SENT_MIN || resent < RESENT_MIN || 100 * resent < LOSS_PERCENT * sent)
 		return false;
@@ -120,12 +106,14 @@ static bool check_one(struct lx_doctor *d, const json_t *sum, bool full)
 		 "between",
 		 *ifname ? ifname : "dev");
 	one.effect = "what is sent to it gets lost";
+	/* What a gateway forwards in the kernel we send again, also if it is lost behind it. */
 	lx_findings_put(&d->found, &one,
 			"%" PRId64 " %% of the bytes to it were sent again in the last second: "
 			"loss behind %s%s",
 			100 * resent / sent, *ifname ? ifname : lx_json_text(sum, "nid"),
-			is_gateway(d, one.about) ? ", or behind this gateway: lnetx doctor there"
-						 : "");
+			lx_doctor_peers_gateway(d->routes, one.about, NULL)
+				? ", or behind this gateway: lnetx doctor there"
+				: "");
 	return false;
 }
 

@@ -31,10 +31,8 @@ static void check(struct lx_doctor *d, const char *text)
 /* Adds a NID that has not acknowledged something yet. */
 static void suspect(json_t *nids, const json_t *row, const char *key, const char *count)
 {
-	const char *peer = lx_json_text(row, key), *dash = strchr(peer, '-');
-
 	if (lx_json_int(row, count) > 0 && json_object_size(nids) < LX_DOCTOR_REACH_MAX)
-		json_object_set_new(nids, dash ? dash + 1 : peer, json_true());
+		json_object_set_new(nids, lx_json_nid(row, key), json_true());
 }
 
 void lx_doctor_mtu(struct lx_doctor *d, const json_t *conns)

@@ -181,14 +181,14 @@ static void check_routes(struct lx_doctor *d, json_t *list)
 	json_decref(down);
 }
 
-static bool is_gateway_up(const json_t *routes, const char *nid)
+bool lx_doctor_peers_gateway(const json_t *routes, const char *nid, const char *state)
 {
 	const json_t *route;
 	size_t i;
 
 	json_array_foreach ((json_t *)routes, i, route) {
 		if (!strcmp(lx_json_text(route, "gateway"), nid) &&
-		    !strcmp(lx_json_text(route, "state"), "up"))
+		    (!state || !strcmp(lx_json_text(route, "state"), state)))
 			return true;
 	}
 	return false;
@@ -261,7 +261,7 @@ static void check_peers(struct lx_doctor *d)
 static bool is_blameless(const json_t *row, const json_t *routes)
 {
 	return lx_json_int(row, "ping_count") <= 1 &&
-	       is_gateway_up(routes, lx_json_text(row, "nid"));
+	       lx_doctor_peers_gateway(routes, lx_json_text(row, "nid"), "up");
 }
 
 static void check_recovery(struct lx_doctor *d, const json_t *routes)

@@ -581,15 +581,20 @@ void lx_fastpath_flow_del(struct lx_fastpath *f, const struct lx_flow_key *key)
 	__atomic_fetch_sub(&f->n_flows, 1, __ATOMIC_RELAXED);
 }
 
+static bool flow_get(const struct lx_fastpath *f, const struct lx_flow_key *key,
+		     struct lx_flow *ret_flow)
+{
+	return !bpf_map__lookup_elem(f->skeleton->maps.flows, key, sizeof(*key), ret_flow,
+				     sizeof(*ret_flow), 0);
+}
+
 bool lx_fastpath_is_seen(struct lx_fastpath *f, const struct lx_flow_key *key,
 			 unsigned int *ret_ifindex)
 {
 	struct lx_flow flow;
 
-	if (bpf_map__lookup_elem(f->skeleton->maps.flows, key, sizeof(*key), &flow, sizeof(flow),
-				 0) ||
-	    !lx_fastpath_is_attached(f, flow.in) || !lx_fastpath_is_attached(f, flow.out) ||
-	    (f->settings->strict && flow.in != flow.out))
+	if (!flow_get(f, key, &flow) || !lx_fastpath_is_attached(f, flow.in) ||
+	    !lx_fastpath_is_attached(f, flow.out) || (f->settings->strict && flow.in != flow.out))
 		return false;
 	*ret_ifindex = flow.out;
 	return true;
@@ -610,10 +615,8 @@ bool lx_fastpath_moves(const struct lx_fastpath *f, const struct lx_flow_key *ke
 {
 	struct lx_flow flow;
 
-	if (bpf_map__lookup_elem(f->skeleton->maps.flows, key, sizeof(*key), &flow, sizeof(flow),
-				 0) ||
-	    flow.in == *ifindex || !lx_fastpath_is_attached(f, flow.in) ||
-	    !lx_fastpath_leads_to(f, key, flow.in))
+	if (!flow_get(f, key, &flow) || flow.in == *ifindex ||
+	    !lx_fastpath_is_attached(f, flow.in) || !lx_fastpath_leads_to(f, key, flow.in))
 		return false;
 	*ifindex = flow.in;
 	return true;

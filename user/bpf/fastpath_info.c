@@ -189,7 +189,7 @@ static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx
 		.grants = READ(lane->grants),
 		.stores = READ(lane->stores),
 		.stored = READ(lane->stored),
-		.limit = (uint64_t)READ(lane->limit) << 10,
+		.limit = lx_lane_limit(lane),
 		.handovers = READ(lane->handovers),
 		.handovers_per_s = READ(lane->handovers_per_s),
 		.wait_p50_us = lane_wait_us(lane, 50),

@@ -11,7 +11,7 @@
 
 void lx_fp_limit_lane(struct lx_lane *lane, struct lx_fp_run *run, bool queued, uint64_t now)
 {
-	uint64_t una = LX_READ(lane->una), bytes;
+	uint64_t una = LX_READ(lane->una), rate, bytes;
 
 	if (queued && run->queued_ns) {
 		run->sample += una - run->queued_una;
@@ -20,9 +20,9 @@ void lx_fp_limit_lane(struct lx_lane *lane, struct lx_fp_run *run, bool queued, 
 	run->queued_ns = queued ? now : 0;
 	run->queued_una = una;
 	if (run->sample_ns >= LX_LOOK_MAX_NS) {
-		bytes = run->sample * LX_S_NS / run->sample_ns;
+		rate = run->sample * LX_S_NS / run->sample_ns;
 		run->best -= run->best / LX_LIMIT_KEPT;
-		run->best = bytes > run->best ? bytes : run->best;
+		run->best = rate > run->best ? rate : run->best;
 		run->sample = run->sample_ns = 0;
 	}
 	bytes = 2 * run->best * (LX_LIMIT_NS + run->rtt_ns) / LX_S_NS;
