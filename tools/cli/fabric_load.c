@@ -21,7 +21,6 @@
 #include "fabric_load.h"
 #include "json.h"
 #include "requests.h"
-#include "selftest_run.h"
 #include "trans.h"
 
 #define SLICE 16 /* pairs at a time: bounds the load of the fabric as a whole */
@@ -586,7 +585,7 @@ int lx_fabric_load(struct lx_fabric_load *result, struct lx_fabric *f)
 	result->silent = json_array();
 	result->left_out = json_array();
 	result->console = lx_nid_any;
-	err = lx_selftest_find_console(f->session, &result->console);
+	err = lx_request_console(f->session, &result->console);
 	if (err == -ENODEV)
 		return 0; /* nobody could take part */
 	if (!err && (add_own(&l) || add_peers(&l)))

@@ -9,7 +9,7 @@
 #include "json.h"
 #include "keeper.h"
 #include "lst_verb.h"
-#include "selftest_run.h"
+#include "requests.h"
 
 #define TIMEOUT_S 300 /* of a session, without commands */
 
@@ -33,7 +33,7 @@ static int make(struct lx_lst *l, const char *name)
 	int err;
 
 	lx_session_init(&session, l->socket);
-	err = lx_selftest_find_console(&session, &console);
+	err = lx_request_console(&session, &console);
 	if (err)
 		fprintf(stderr, "lst: %s\n", session.text);
 	lx_session_fini(&session);

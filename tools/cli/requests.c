@@ -479,3 +479,29 @@ int lx_request_tunable(struct lx_session *s, const char *module, const char *nam
 	json_decref(row);
 	return 0;
 }
+
+int lx_request_console(struct lx_session *s, struct lx_nid *ret_nid)
+{
+	json_t *nets, *net, *ni;
+	size_t i, j;
+	int err = lx_request_show_all(s, LX_CTL_NET, 1, &nets);
+
+	if (err)
+		return err;
+	*ret_nid = lx_nid_any;
+	json_array_foreach (nets, i, net) {
+		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
+			struct lx_nid nid;
+
+			if (lx_nid_is_any(ret_nid) &&
+			    !lx_nid_parse(lx_json_text(ni, "nid"), &nid) && nid.type != LX_NET_LO &&
+			    lx_nid_is_nid4(&nid))
+				*ret_nid = nid;
+		}
+	}
+	json_decref(nets);
+	return lx_nid_is_any(ret_nid)
+		       ? lx_session_fail(s, -ENODEV, "this node has no NID with a 4-byte "
+					 "address, which LNet selftest needs; next: lnetx net add")
+		       : 0;
+}

@@ -90,6 +90,12 @@ int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 /* Parses a command's settings of an NI into @ni, whose net is known. */
 int lx_ni_request_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni);
 
+/*
+ * A session of LNet selftest is named after a NID of its console: the first of ours with a 4-byte
+ * address. -ENODEV: there is none.
+ */
+int lx_request_console(struct lx_session *s, struct lx_nid *ret_nid);
+
 /* A tunable of lnetxd that is a number; 0 if there is none. Returns 0 or a recorded -errno. */
 int lx_request_tunable(struct lx_session *s, const char *module, const char *name,
 		       int64_t *ret_value);

@@ -19,7 +19,6 @@
 
 #include "../../user/base/cleanup.h"
 #include "interrupt.h"
-#include "json.h"
 #include "quantity.h"
 #include "selftest_run.h"
 #include "trans.h"
@@ -296,35 +295,9 @@ static int parse(struct run *r, const struct lx_args *a)
 
 /* ---- the command -------------------------------------------------------------------------- */
 
-int lx_selftest_find_console(struct lx_session *s, struct lx_nid *ret_nid)
-{
-	json_t *nets, *net, *ni;
-	size_t i, j;
-	int err = lx_request_show_all(s, LX_CTL_NET, 1, &nets);
-
-	if (err)
-		return err;
-	*ret_nid = lx_nid_any;
-	json_array_foreach (nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
-			struct lx_nid nid;
-
-			if (lx_nid_is_any(ret_nid) &&
-			    !lx_nid_parse(lx_json_text(ni, "nid"), &nid) && nid.type != LX_NET_LO &&
-			    lx_nid_is_nid4(&nid))
-				*ret_nid = nid;
-		}
-	}
-	json_decref(nets);
-	return lx_nid_is_any(ret_nid)
-		       ? lx_session_fail(s, -ENODEV, "this node has no NID with a 4-byte "
-					 "address, which LNet selftest needs; next: lnetx net add")
-		       : 0;
-}
-
 static int go(struct run *r)
 {
-	int err = lx_selftest_find_console(r->session, &r->base.console);
+	int err = lx_request_console(r->session, &r->base.console);
 	int64_t stamp = lx_trans_stamp();
 	char name[LX_LST_NAME];
 	size_t failed;

@@ -5,12 +5,6 @@
 
 #include "lnetx.h"
 
-/*
- * A session is named after a NID of its console: the first of ours with a 4-byte address.
- * Returns 0 or a negative errno with its reason; -ENODEV: there is none.
- */
-int lx_selftest_find_console(struct lx_session *s, struct lx_nid *ret_nid);
-
 /* Words of a test; -EINVAL with its reason. "4k", "1m": up to LX_LST_BULK_MAX */
 int lx_selftest_parse_size(struct lx_session *s, const char *text, uint32_t *ret);
 
