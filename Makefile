@@ -160,7 +160,7 @@ CODEC_SRCS := user/ctl/codec.c user/ctl/path.c
 CTL_SRCS := $(wildcard user/ctl/*.c user/schema/*.c) \
 	$(addprefix user/base/,explain.c key.c netns.c nid.c octets.c suggest.c text.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
-CLI_SRCS := $(wildcard tools/cli/*.c tools/host/*.c)
+CLI_SRCS := $(wildcard tools/cli/*.c tools/cli/*/*.c tools/host/*.c)
 FAKE_SRCS := $(wildcard tests/fake/*.c)
 TEST_SRCS := $(wildcard tests/unit/test_*.c)
 TEST_FAKE_SRCS := $(wildcard tests/unit/fake*.c)
@@ -344,7 +344,7 @@ $(addprefix $(B)/tests/,test_o2ib_tx test_o2ib_peer): $(B)/tests/%: $(B)/tests/u
 
 # The parts of the tools that compute and draw.
 $(addprefix $(B)/tests/,test_fabric test_bandwidth): $(B)/tests/%: $(B)/tests/unit/%.o \
-		$(call obj,$(addprefix tools/cli/,rail.c matrix.c bandwidth.c)) \
+		$(call obj,$(addprefix tools/cli/lnetx/,rail.c matrix.c bandwidth.c)) \
 		$(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -lm)
 
@@ -357,12 +357,13 @@ $(B)/tests/test_doctor: $(B)/tests/unit/test_doctor.o \
 
 # The tools' arguments, beside the other ways to say the same.
 $(B)/tests/test_schema: $(B)/tests/unit/test_schema.o \
-		$(call obj,$(addprefix tools/cli/,args.c quantity.c session.c)) $(B)/tests/libhelp.a $(B)/liblnetx.a
+		$(call obj,$(addprefix tools/cli/common/,args.c quantity.c session.c)) \
+		$(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
 # State and computations of LNet selftest's console.
 $(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o \
-		$(call obj,$(addprefix tools/cli/,console.c quantity.c session.c trans.c tree.c)) \
+		$(call obj,$(addprefix tools/cli/common/,console.c quantity.c session.c trans.c tree.c)) \
 		$(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Bandwidths of a fabric check: the order of the pairs, and which nodes and pairs are slow. */
-#include "../../tools/cli/bandwidth.h"
+#include "../../tools/cli/lnetx/bandwidth.h"
 #include "testlib.h"
 
 #define MIB (1024 * 1024.0)

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../tools/cli/lnetx.h"
-#include "../../tools/cli/json.h"
-#include "../../tools/cli/requests.h"
+#include "../../tools/cli/common/json.h"
+#include "../../tools/cli/common/requests.h"
+#include "../../tools/cli/lnetx/lnetx.h"
 #include "../../tools/host/doctor.h"
 #include "../../tools/host/rxqueue.h"
 #include "../../user/daemon/clocks.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Results of a fabric check: medians, which rails are at fault, how a matrix is drawn. */
-#include "../../tools/cli/matrix.h"
-#include "../../tools/cli/rail.h"
+#include "../../tools/cli/lnetx/matrix.h"
+#include "../../tools/cli/lnetx/rail.h"
 #include "testlib.h"
 
 /* @us: of all its answers */

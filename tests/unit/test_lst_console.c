@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "../../tools/cli/console.h"
-#include "../../tools/cli/trans.h"
+#include "../../tools/cli/common/console.h"
+#include "../../tools/cli/common/trans.h"
 #include "testlib.h"
 
 #define A "10.0.0.1@tcp"

@@ -13,7 +13,7 @@
 
 #include <lnetx/conf.h>
 
-#include "../../tools/cli/args.h"
+#include "../../tools/cli/common/args.h"
 #include "../../user/ctl/args.h"
 #include "../../user/ctl/codec.h"
 #include "../../user/schema/requests.h"

@@ -2,11 +2,11 @@
 /* One program under several names: lnetx, lnetctl, lnet_legacy2yaml, lctl, lst. */
 #include <string.h>
 
-#include "lctl.h"
-#include "legacy2yaml.h"
-#include "lnetctl.h"
-#include "lnetx.h"
-#include "lst.h"
+#include "lnetx/lnetx.h"
+#include "lustre/lctl.h"
+#include "lustre/legacy2yaml.h"
+#include "lustre/lnetctl.h"
+#include "lustre/lst.h"
 
 int main(int argc, char **argv)
 {

@@ -20,10 +20,10 @@
 #include "../../user/core/tunables.h"
 #include "../../user/schema/requests.h"
 #include "../../user/schema/schema.h"
-#include "../cli/fault.h"
-#include "../cli/lnetctl.h"
-#include "../cli/lnetx.h"
-#include "../cli/metrics.h"
+#include "../cli/common/fault.h"
+#include "../cli/lnetx/lnetx.h"
+#include "../cli/lnetx/metrics.h"
+#include "../cli/lustre/lnetctl.h"
 
 #define COLUMNS 100
 #define OBJECTS_MAX 64

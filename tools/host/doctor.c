@@ -12,8 +12,8 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/clock.h"
-#include "../cli/json.h"
-#include "../cli/lnetx.h"
+#include "../cli/common/json.h"
+#include "../cli/lnetx/lnetx.h"
 #include "doctor.h"
 #include "mrroute.h"
 

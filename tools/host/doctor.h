@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "../cli/requests.h"
+#include "../cli/common/requests.h"
 #include "findings.h"
 #include "rtnl.h"
 

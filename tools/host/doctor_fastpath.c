@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cli/json.h"
-#include "../cli/lnetx.h"
+#include "../cli/common/json.h"
+#include "../cli/lnetx/lnetx.h"
 #include "doctor.h"
 
 /* @was: the same hook a second ago, or another one. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../../user/io/duplicate.h"
-#include "../cli/json.h"
+#include "../cli/common/json.h"
 #include "device.h"
 #include "doctor.h"
 #include "rxqueue.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cli/json.h"
+#include "../cli/common/json.h"
 #include "doctor.h"
 
 /* Below that, a look says nothing: TCP also repeats the last bytes of a message to be sure. */

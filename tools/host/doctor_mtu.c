@@ -2,7 +2,7 @@
 /* Findings of "lnetx doctor" about neighbours that no large packet reaches. Called by doctor.c. */
 #include <string.h>
 
-#include "../cli/json.h"
+#include "../cli/common/json.h"
 #include "doctor.h"
 #include "echo.h"
 

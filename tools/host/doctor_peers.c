@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cli/json.h"
+#include "../cli/common/json.h"
 #include "doctor.h"
 #include "reach.h"
 

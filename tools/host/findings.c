@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "../cli/json.h"
+#include "../cli/common/json.h"
 #include "findings.h"
 
 static json_t *entry_new(const struct lx_finding *one, json_t *reason)

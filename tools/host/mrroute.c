@@ -9,8 +9,8 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/netns.h"
-#include "../cli/json.h"
-#include "../cli/lnetctl.h"
+#include "../cli/common/json.h"
+#include "../cli/lustre/lnetctl.h"
 #include "device.h"
 #include "mrroute.h"
 #include "rtnl.h"

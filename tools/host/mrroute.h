@@ -9,7 +9,7 @@
 #ifndef LX_TOOLS_MRROUTE_H
 #define LX_TOOLS_MRROUTE_H
 
-#include "../cli/requests.h"
+#include "../cli/common/requests.h"
 
 #define LX_MRROUTE_PROTOCOL 98 /* of routes and rules (rtm_protocol); nobody else's */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../../user/base/line.h"
-#include "../cli/lnetctl.h"
+#include "../cli/lustre/lnetctl.h"
 #include "sysctl.h"
 
 #define SETTINGS_MAX 64

@@ -7,7 +7,7 @@
 #ifndef LX_TOOLS_SYSCTL_H
 #define LX_TOOLS_SYSCTL_H
 
-#include "../cli/requests.h"
+#include "../cli/common/requests.h"
 
 #define LX_SYSCTL_NEIGHBOURS "2048" /* room in tables of neighbours, by the built-in values */
 #define LX_SYSCTL_FILE "/etc/lnet-sysctl.conf" /* the reference's; lines "key = value" */
