@@ -3,9 +3,6 @@
  * Loopback. Sending is receiving: the core parses the header of the message that is being sent,
  * and the payload is copied from one to the other, at once or when the core calls recv().
  */
-#include <errno.h>
-
-#include <internal/lnd.h>
 
 #include "../../user/base/iov.h"
 #include "lo.h"

@@ -22,7 +22,6 @@
 #include <linux/sockios.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>

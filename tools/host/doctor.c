@@ -4,7 +4,6 @@
  * costs messages or will; advice is about speed, or about what may be meant that way. Changes
  * nothing.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See the header. Called by doctor.c. */
 #include <glob.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include <linux/sockios.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

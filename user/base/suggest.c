@@ -2,7 +2,6 @@
 /* Similar words; see the header. No state. */
 #include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 #include "suggest.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See the header. */
-#include <stdio.h>
 #include <string.h>
 
 #include "text.h"

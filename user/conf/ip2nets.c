@@ -4,7 +4,6 @@
  * Called by conf.c only; owns no state.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ip2nets.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Mistakes in a configuration; see the header. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See the header. Called where something changes; calls the core's owner and transports. */
-#include <stdio.h>
 
 #include "../base/text.h"
 #include "change.h"

@@ -17,7 +17,6 @@
  * end of the node all work this way; only their timeouts differ.
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "../base/text.h"
 #include "announce.h"

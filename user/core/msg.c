@@ -12,7 +12,6 @@
 
 #include "../base/log.h"
 #include "answer.h"
-#include "core.h"
 #include "count.h"
 #include "credit.h"
 #include "health.h"

@@ -4,7 +4,6 @@
  * depends on them.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

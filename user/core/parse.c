@@ -10,7 +10,6 @@
  * msg.c has the rest of a message's life; credit.c wakes messages that wait for a buffer.
  */
 #include <errno.h>
-#include <string.h>
 
 #include <internal/admit.h>
 
@@ -20,7 +19,6 @@
 #include "count.h"
 #include "credit.h"
 #include "health.h"
-#include "msg.h"
 #include "parse.h"
 #include "track.h"
 

@@ -3,8 +3,6 @@
  * See the header. Examines the hops in a message's order: our own NIs, the route, the
  * gateway or the neighbour, and what is beyond the gateway.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "../base/text.h"
 #include "core.h"

@@ -5,7 +5,6 @@
  * attacker.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

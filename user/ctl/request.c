@@ -14,7 +14,6 @@
 #include "../base/key.h"
 #include "../schema/requests.h"
 #include "args.h"
-#include "codec.h"
 #include "ctl.h"
 #include "request.h"
 #include "row.h"

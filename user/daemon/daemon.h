@@ -21,7 +21,6 @@
 #define LX_DAEMON_DAEMON_H
 
 #include <stdbool.h>
-#include <time.h>
 #include <uv.h>
 
 #include <internal/ctl.h>

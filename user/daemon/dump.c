@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../ctl/codec.h"
 #include "dump.h"

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
-#include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/netns.h"
 #include "../io/poll.h"

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Lanes: connections to next hops that the programs send on. */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "../io/tcpinfo.h"

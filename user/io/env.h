@@ -13,7 +13,6 @@
 #ifndef LX_IO_ENV_H
 #define LX_IO_ENV_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>

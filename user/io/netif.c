@@ -22,7 +22,6 @@
 #include "../base/cleanup.h"
 #include "../base/grow.h"
 #include "../base/line.h"
-#include "../base/prefix.h"
 #include "netif.h"
 #include "netlink.h"
 

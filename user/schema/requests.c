@@ -2,8 +2,6 @@
 /* The table of requests: each verb of each object. Owns nothing. */
 #include <linux/netlink.h>
 
-#include <internal/ctl.h>
-
 #include "requests.h"
 #include "schema.h"
 

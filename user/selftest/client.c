@@ -11,7 +11,6 @@
  * The call is done when none is busy. If one fails, the others are unlinked.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "priv.h"
 

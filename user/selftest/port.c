@@ -3,7 +3,6 @@
  * MDs and MEs of the service; see the header. No other file creates any. A busy port holds a
  * reference to the service, so that the service outlives the port's events.
  */
-#include <errno.h>
 
 #include "priv.h"
 

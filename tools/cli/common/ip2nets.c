@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* "net add" with rules: NIs by the addresses of this machine; see requests.h. */
 #include <errno.h>
-#include <string.h>
 
 #include <lnetx/lnetx.h>
 

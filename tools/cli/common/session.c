@@ -2,8 +2,6 @@
 /* A tool's use of liblnetxctl; see the header. Used by both grammars. */
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../../user/base/integer.h"

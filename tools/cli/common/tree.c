@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Rows of answers as trees; see the header. Called for each row received. */
 #include <errno.h>
-#include <string.h>
 
 #include "../../../user/ctl/codec.h"
 #include "../../../user/ctl/row.h"

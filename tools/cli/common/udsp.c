@@ -4,8 +4,6 @@
  * ranges.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../lnetx/lnetx.h"

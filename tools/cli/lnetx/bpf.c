@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* "lnetx bpf": which programs of the daemon run in the kernel, and why others do not. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  * looks twice for what goes on.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

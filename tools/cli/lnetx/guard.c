@@ -2,7 +2,6 @@
 /* "lnetx guard": who may connect to the acceptor, and who is banned. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../../user/base/cleanup.h"

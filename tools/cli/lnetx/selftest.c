@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* "lnetx selftest": the daemon's node as a test node of LNet selftest. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../common/requests.h"
 #include "lnetx.h"

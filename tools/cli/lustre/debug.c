@@ -2,7 +2,6 @@
 /* "lnetctl debug": what is being recovered, and how lists of NIDs are read. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../../user/base/cleanup.h"

@@ -19,7 +19,6 @@
 #include "../common/json.h"
 #include "../common/print.h"
 #include "../common/requests.h"
-#include "../common/tree.h"
 #include "../common/words.h"
 #include "input.h"
 #include "lctl.h"

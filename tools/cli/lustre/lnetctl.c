@@ -4,13 +4,10 @@
  * its options, runs it, and reports errors in the reference's form. Without a command it
  * reads commands from its input.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../common/complete.h"
-#include "../common/print.h"
 #include "../common/words.h"
 #include "input.h"
 #include "lnetctl.h"

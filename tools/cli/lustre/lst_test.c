@@ -2,7 +2,6 @@
 /* "lst add_test": servers first, then the clients that make requests to them (selftest.md 5). */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../common/json.h"
