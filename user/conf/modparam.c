@@ -8,7 +8,6 @@
 #include "../base/cleanup.h"
 #include "../base/grow.h"
 #include "../base/text.h"
-#include "cpt.h"
 #include "modparam.h"
 #include "net.h"
 #include "rule.h"

@@ -13,7 +13,6 @@
 #include "../base/octets.h"
 #include "../base/setting.h"
 #include "../base/suggest.h"
-#include "cpt.h"
 #include "net.h"
 #include "rails.h"
 

@@ -19,4 +19,12 @@ void lx_conf_net_ni_init(struct lx_conf_ni *ni);
 int lx_conf_net_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni);
 int lx_conf_net_ni_lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni);
 
+/**
+ * lx_conf_net_cpt - check a list of CPU partitions: "[0]", "[0,2-4]", "0-6/2"
+ * They have no effect here, but what is no such list is refused.
+ * @ret_text: what is wrong with it
+ * Returns 0 or -EINVAL.
+ */
+int lx_conf_net_cpt(const char *text, char *ret_text, size_t size);
+
 #endif

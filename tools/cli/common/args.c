@@ -10,7 +10,7 @@
 #include "../../../user/base/cleanup.h"
 #include "../../../user/base/grow.h"
 #include "../../../user/base/integer.h"
-#include "../../../user/conf/cpt.h"
+#include "../../../user/conf/net.h"
 #include "../../../user/conf/rails.h"
 #include "../../../user/ctl/codec.h"
 #include "args.h"
