@@ -19,6 +19,7 @@
 #include "columns.h"
 #include "command.h"
 #include "edit.h"
+#include "guard.h"
 #include "monitor.h"
 #include "probe.h"
 #include "programs.h"
@@ -308,7 +309,7 @@ static const struct show {
 	uint8_t object; /* enum lx_ctl_object */
 	enum { NOTHING, NODE, PROGRAMS } needs;
 	/* May put what is asked for in another form, for keep(). */
-	int (*get)(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+	lx_rows_fn *get;
 	bool (*keep)(const struct lx_ctl_show *req, const void *row);
 } shows[] = { { LX_CTL_NET, NODE, list_nis, keep_ni },
 	      { LX_CTL_PEER, NODE, list_peers, NULL },
@@ -324,10 +325,10 @@ static const struct show {
 	      { LX_CTL_DAEMON, NOTHING, get_status, NULL },
 	      { LX_CTL_SELFTEST, NOTHING, get_selftest, NULL },
 	      { LX_CTL_BPF, PROGRAMS, lx_programs_show_bpf, NULL },
-	      { LX_CTL_GUARD, PROGRAMS, lx_programs_show_guard, NULL },
-	      { LX_CTL_BAN, PROGRAMS, lx_programs_show_bans, NULL },
-	      { LX_CTL_PREFIX, PROGRAMS, lx_programs_show_prefixes, NULL },
-	      { LX_CTL_REFUSAL, PROGRAMS, lx_programs_show_refusals, NULL },
+	      { LX_CTL_GUARD, PROGRAMS, lx_daemon_guard_show, NULL },
+	      { LX_CTL_BAN, PROGRAMS, lx_daemon_guard_show_bans, NULL },
+	      { LX_CTL_PREFIX, PROGRAMS, lx_daemon_guard_show_prefixes, NULL },
+	      { LX_CTL_REFUSAL, PROGRAMS, lx_daemon_guard_show_refusals, NULL },
 	      { LX_CTL_STREAM, PROGRAMS, lx_programs_show_streams, NULL },
 	      { LX_CTL_LANE, PROGRAMS, lx_programs_show_lanes, NULL } };
 

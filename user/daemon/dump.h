@@ -14,6 +14,9 @@ struct lx_rows {
 	size_t n;
 };
 
+/* Fills in the rows of a show. Returns 0 or a negative errno. */
+typedef int lx_rows_fn(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+
 struct lx_dump {
 	const struct lx_ctl_shown *object;
 	unsigned int level;

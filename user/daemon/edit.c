@@ -18,6 +18,7 @@
 #include "../base/text.h"
 #include "config.h"
 #include "edit.h"
+#include "guard.h"
 #include "import.h"
 #include "programs.h"
 #include "tester.h"
@@ -621,11 +622,11 @@ static const struct lx_edit_kind kinds[] = {
 	EDIT(CONN, DEL, conn_close),
 	EDIT(TUNABLE, SET, tunable_set),
 	EDIT_ALWAYS(SELFTEST, SET, lx_tester_set),
-	EDIT_ALWAYS(GUARD, SET, lx_programs_guard_set),
-	EDIT_ALWAYS(BAN, ADD, lx_programs_ban),
-	EDIT_ALWAYS(BAN, DEL, lx_programs_unban),
-	EDIT_ALWAYS(PREFIX, ADD, lx_programs_prefix_add),
-	EDIT_ALWAYS(PREFIX, DEL, lx_programs_prefix_del),
+	EDIT_ALWAYS(GUARD, SET, lx_daemon_guard_set),
+	EDIT_ALWAYS(BAN, ADD, lx_daemon_guard_ban),
+	EDIT_ALWAYS(BAN, DEL, lx_daemon_guard_unban),
+	EDIT_ALWAYS(PREFIX, ADD, lx_daemon_guard_prefix_add),
+	EDIT_ALWAYS(PREFIX, DEL, lx_daemon_guard_prefix_del),
 };
 /* clang-format on */
 

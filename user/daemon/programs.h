@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The daemon's BPF: the guard in front of the acceptor, the fast path, and shows of both. */
+/* The daemon's BPF: the guard in front of the acceptor, and the fast path. */
 #ifndef LX_DAEMON_PROGRAMS_H
 #define LX_DAEMON_PROGRAMS_H
 
@@ -53,20 +53,7 @@ struct lx_fastpath *lx_programs_fastpath(const struct lx_programs *programs);
 /* Loaded or not; NULL: not ready. */
 struct lx_guard *lx_programs_guard(const struct lx_programs *programs);
 
-/* Changes, for the table in edit.c. */
-int lx_programs_guard_set(struct lx_edit *edit);
-int lx_programs_ban(struct lx_edit *edit);
-int lx_programs_unban(struct lx_edit *edit);
-int lx_programs_prefix_add(struct lx_edit *edit);
-int lx_programs_prefix_del(struct lx_edit *edit);
-
 /* Rows of shows, for the table in command.c. */
-int lx_programs_show_bpf(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
-int lx_programs_show_guard(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
-int lx_programs_show_bans(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
-int lx_programs_show_prefixes(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
-int lx_programs_show_refusals(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
-int lx_programs_show_streams(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
-int lx_programs_show_lanes(struct lx_daemon *d, struct lx_ctl_show *req, struct lx_rows *rows);
+lx_rows_fn lx_programs_show_bpf, lx_programs_show_streams, lx_programs_show_lanes;
 
 #endif
