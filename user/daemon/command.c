@@ -15,11 +15,11 @@
 #include "../base/text.h"
 #include "../ctl/codec.h"
 #include "ask.h"
-#include "change.h"
 #include "columns.h"
 #include "command.h"
 #include "edit.h"
 #include "guard.h"
+#include "lifecycle.h"
 #include "monitor.h"
 #include "probe.h"
 #include "programs.h"
@@ -413,7 +413,7 @@ void lx_command(struct lx_client *c, const void *attrs, size_t len)
 				"root",
 				strerror(EPERM), c->uid);
 	else if (request->verb != LX_CTL_SHOW)
-		lx_change_request(c, request, attrs, len);
+		lx_change_request(c, lx_lifecycle_kind(request), request, attrs, len);
 	else if (request->object == LX_CTL_PING || request->object == LX_CTL_DISCOVER)
 		lx_probe_request(c, attrs, len);
 	else if (request->object == LX_CTL_ASK)

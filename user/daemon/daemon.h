@@ -8,8 +8,11 @@
  *	 └▶ client.c           packets in and out; hands requests to
  *	     command.c         ├▶ dump.c    shows: answered at once from snapshots
  *	                       ├▶ change.c  changes: queued, worker thread, then answered
+ *	                       │   ├▶ lifecycle.c the node as a whole
  *	                       │   └▶ edit.c   pieces of the node's configuration
+ *	                       ├▶ interfaces.c what follows them
  *	                       ├▶ programs.c BPF: the guard follows each change
+ *	                       │   ├▶ guard.c  what admins change of it
  *	                       │   └▶ refusals.c whose connections it drops, for the log
  *	                       ├▶ tester.c  the selftest on the node
  *	                       ├▶ trace.c   messages that the fast path sees
@@ -29,6 +32,7 @@
 #include "../base/list.h"
 #include "clocks.h"
 #include "config.h"
+#include "difference.h"
 #include "saved.h"
 
 struct lx_server;
@@ -54,7 +58,9 @@ struct lx_daemon {
 	struct lx_node *node; /* NULL: not configured, or being started or stopped */
 	bool large; /* interfaces stand for their IPv6 address */
 	struct lx_saved saved; /* tunables of the previous node */
+	struct lx_facts read; /* the node as the file, or its start, has made it; the worker's */
 	unsigned int drain_ms;
+	uint64_t stop_by_ns; /* of uv_hrtime(): the deadline of a stop in progress */
 	struct lx_clocks started;
 
 	struct lx_server *server;

@@ -20,11 +20,12 @@
 #include <unistd.h>
 
 #include "../base/log.h"
-#include "change.h"
 #include "command.h"
 #include "config.h"
 #include "daemon.h"
 #include "duplicate.h"
+#include "interfaces.h"
+#include "lifecycle.h"
 #include "log.h"
 #include "monitor.h"
 #include "neighbours.h"
@@ -273,7 +274,7 @@ static void stop(int exit_status)
 	lnetxd.exit_status = exit_status;
 	lx_notify("STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu\nSTATUS=draining messages in flight",
 		  (lnetxd.daemon.drain_ms / 1000 + STOP_SECONDS) * 1000000ULL);
-	err = lx_change_stop(&lnetxd.daemon, on_stopped);
+	err = lx_lifecycle_stop(&lnetxd.daemon, on_stopped);
 	if (err) {
 		lx_err("reason=\"cannot stop cleanly: %s\"", strerror(-err));
 		end_at_once();
@@ -346,7 +347,7 @@ static void on_hup(uv_signal_t *signal, int number)
 	if (lnetxd.stopping)
 		return;
 	lx_notify_reloading();
-	err = lx_change_reload(&lnetxd.daemon, on_reloaded);
+	err = lx_lifecycle_reload(&lnetxd.daemon, on_reloaded);
 	if (err)
 		on_reloaded(&lnetxd.daemon, err, false, strerror(-err));
 }
@@ -385,7 +386,7 @@ static void start_watchdog(void)
 
 static void on_look(uv_timer_t *timer)
 {
-	lx_change_look(&lnetxd.daemon);
+	lx_interfaces_look(&lnetxd.daemon);
 	lx_procfiles_look(&lnetxd.daemon);
 }
 
@@ -423,7 +424,7 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 	if (!err)
 		err = lx_results_new(d, &d->results);
 	if (!err)
-		err = lx_monitor_new(d, lx_change_follow, &d->monitor);
+		err = lx_monitor_new(d, lx_interfaces_follow, &d->monitor);
 	if (!err)
 		err = lx_trace_new(d, &d->tracer);
 	if (!err)
@@ -466,8 +467,8 @@ static int start(struct lx_daemon *d, const struct options *o)
 	lnetxd.waits = !d->conf && !o->configure;
 	if (d->conf)
 		lx_tester_configure(d->tester, &d->conf->selftest);
-	err = lx_change_load(d, on_loaded);
-	return err || lnetxd.waits ? err : lx_change_start(d, on_started);
+	err = lx_lifecycle_load(d, on_loaded);
+	return err || lnetxd.waits ? err : lx_lifecycle_start(d, on_started);
 }
 
 static void *nothing(void *arg)
@@ -531,6 +532,7 @@ static int run(const struct options *o)
 	uv_run(d->loop, UV_RUN_DEFAULT);
 	uv_loop_close(d->loop);
 	lx_changes_free(d->changes);
+	lx_difference_clear(&d->read);
 	lx_tester_free(d->tester);
 	lx_programs_free(d->programs);
 	lx_conf_free(d->conf);
