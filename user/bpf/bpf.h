@@ -9,7 +9,7 @@
  * a map "abi", an array of one struct lx_abi: a set that finds an earlier daemon's pins takes over
  * maps of its own ABI, and removes others.
  *
- *	lx_bpf_load() ─▶ lx_bpf_attach() ... lx_bpf_detach() ─▶ lx_bpf_unload()
+ *	lx_bpf_load() ─▶ lx_hooks_attach() ... lx_hooks_detach() ─▶ lx_bpf_unload()
  *
  * LNet works without all of this, and no failure is fatal: "lnetx bpf status" shows the
  * reasons. Thread-safe: an instance has a lock.
@@ -21,10 +21,8 @@
 #include <internal/bpf_info.h>
 
 #include "feature.h"
-#include "hook.h"
 
 struct bpf_object_skeleton;
-struct bpf_program;
 
 struct lx_bpf;
 struct lx_bpf_set;
@@ -91,43 +89,12 @@ const char *lx_bpf_reason(const struct lx_bpf_set *set);
 bool lx_bpf_taken_over(const struct lx_bpf_set *set);
 
 /**
- * lx_bpf_attach - attach a program of the set to an interface
- * @flags: LX_BPF_NATIVE, ...
- * Idempotent: does nothing if it is attached already, in front of all others; an attachment of an
- * earlier daemon gets the new program, without a gap. Returns 0, -ENODEV, -EBUSY another
- * program is there, -EAGAIN others removed it or put theirs in front, try again after lx_bpf_look()
- * is true, -ECANCELED they did so too often (removal.h), -ENOMEM, or another -errno; the reason is
- * in lx_bpf_info().
- */
-int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
-		  enum lx_bpf_hook_kind kind, unsigned int flags);
-
-/**
- * lx_bpf_refuse - record why a program is not attached to an interface, or should not be
- * @err: -errno, returned; @reason: for "lnetx bpf status", and for the log if it is new
- */
-int lx_bpf_refuse(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
-		  enum lx_bpf_hook_kind kind, int err, const char *reason);
-
-/**
- * lx_bpf_detach - detach the set from interfaces
- * @wanted: called for each attachment; true: keep it. NULL: keep none. A hook without a
- *	program was left by an earlier daemon and not attached since. Must not call
- *	functions of this header
- */
-void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const struct lx_hook *h, void *arg),
-		   void *arg);
-
-/**
  * lx_bpf_look - look whether others removed attachments or pins, or put programs in front
  * Says so in the log, and pins again. True: attach again, as that has changed something, or may
  * now, or an interface has a new name. Takes some microseconds for each attachment; call it about
  * twice a second.
  */
 bool lx_bpf_look(struct lx_bpf *bpf);
-
-/* The same for an interface of our own, which others removed: counts it, and says so. */
-void lx_bpf_removed(struct lx_bpf_set *set, struct lx_removals *removals, const char *ifname);
 
 /* An admin wants what was removed too often to be tried again. */
 void lx_bpf_retry(struct lx_bpf *bpf);

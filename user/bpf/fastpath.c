@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "fastpath.skel.h"
+#include "hooks.h"
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
@@ -267,17 +268,17 @@ static int resegment_attach(struct lx_fastpath *f)
 	bool no_cut = f->settings->part_ifindex == f->settings->resegment_ifindex;
 	int r;
 
-	r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, pair.out, LX_BPF_HOOK_INGRESS,
-			  0);
+	r = lx_hooks_attach(f->set, f->skeleton->progs.lnetx_ingress, pair.out, LX_BPF_HOOK_INGRESS,
+			    0);
 	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_cut, pair.out,
-				  LX_BPF_HOOK_EGRESS, 0);
+		r = lx_hooks_attach(f->set, f->skeleton->progs.lnetx_cut, pair.out,
+				    LX_BPF_HOOK_EGRESS, 0);
 	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_part,
-				  no_cut ? pair.in : pair.cut, LX_BPF_HOOK_EGRESS, 0);
+		r = lx_hooks_attach(f->set, f->skeleton->progs.lnetx_part,
+				    no_cut ? pair.in : pair.cut, LX_BPF_HOOK_EGRESS, 0);
 	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, pair.in,
-				  LX_BPF_HOOK_INGRESS, 0);
+		r = lx_hooks_attach(f->set, f->skeleton->progs.lnetx_join, pair.in,
+				    LX_BPF_HOOK_INGRESS, 0);
 	return r;
 }
 
@@ -358,8 +359,8 @@ int lx_fastpath_mend(struct lx_fastpath *f)
 	if (pair_holds(f))
 		return resegment_attach(f);
 	if (!f->pair_missing)
-		lx_bpf_removed(f->set, &f->pair_removed,
-			       lx_resegment_names(lx_bpf_instance(f->bpf)).in);
+		lx_hooks_removed(f->set, &f->pair_removed,
+				 lx_resegment_names(lx_bpf_instance(f->bpf)).in);
 	f->pair_missing = true;
 	r = lx_removal_may_return(&f->pair_removed, lx_clock_ns(CLOCK_MONOTONIC));
 	if (!r)
@@ -523,10 +524,11 @@ static int attach(struct lx_fastpath *f, const char *ifname, bool has_place)
 	int r = has_place ? lx_iface_check(ifname, reason, sizeof(reason)) : -ENOSPC;
 
 	if (r)
-		return lx_bpf_refuse(f->set, ingress, ifname, LX_BPF_HOOK_INGRESS, r, reason);
-	r = lx_bpf_attach(f->set, ingress, ifname, LX_BPF_HOOK_INGRESS, 0);
-	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_egress, ifname,
-				     LX_BPF_HOOK_EGRESS, 0);
+		return lx_hooks_refuse(f->set, ingress, ifname, LX_BPF_HOOK_INGRESS, r, reason);
+	r = lx_hooks_attach(f->set, ingress, ifname, LX_BPF_HOOK_INGRESS, 0);
+	return r ? r
+		 : lx_hooks_attach(f->set, f->skeleton->progs.lnetx_egress, ifname,
+				   LX_BPF_HOOK_EGRESS, 0);
 }
 
 int lx_fastpath_attach(struct lx_fastpath *f, const char *ifname)

@@ -66,8 +66,8 @@ void lx_fastpath_retry(struct lx_fastpath *fastpath);
  *
  * Checks each time whether the interface is suitable (iface.h). One that no longer is
  * keeps its programs, for existing streams and lanes, but gets no new ones. Returns 0,
- * -ENOSPC too many, -EAGAIN, -ECANCELED, or an error of lx_iface_check() or lx_bpf_attach(), which
- * keeps the reason.
+ * -ENOSPC too many, -EAGAIN, -ECANCELED, or an error of lx_iface_check() or lx_hooks_attach(),
+ * which keeps the reason.
  */
 int lx_fastpath_attach(struct lx_fastpath *fastpath, const char *ifname);
 /* Only connections over attached interfaces may be streams and lanes. Any thread. */

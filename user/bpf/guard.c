@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "guard.skel.h"
+#include "hooks.h"
 
 #include "../base/cleanup.h"
 #include "../base/clock.h"
@@ -206,8 +207,8 @@ static bool is_costly(const char *ifname)
 
 static int attach_xdp(struct lx_guard *g, const char *ifname, unsigned int flags)
 {
-	return lx_bpf_attach(g->set, g->skeleton->progs.lnetx_guard, ifname, LX_BPF_HOOK_XDP,
-			     flags);
+	return lx_hooks_attach(g->set, g->skeleton->progs.lnetx_guard, ifname, LX_BPF_HOOK_XDP,
+			       flags);
 }
 
 static int attach(struct lx_guard *g, const char *ifname)
@@ -217,7 +218,7 @@ static int attach(struct lx_guard *g, const char *ifname)
 	int err = lx_iface_carries(ifname, reason, sizeof(reason));
 
 	if (err)
-		return lx_bpf_refuse(g->set, tc, ifname, LX_BPF_HOOK_INGRESS, err, reason);
+		return lx_hooks_refuse(g->set, tc, ifname, LX_BPF_HOOK_INGRESS, err, reason);
 	switch (g->config.mode) {
 	case LX_GUARD_NATIVE:
 		return attach_xdp(g, ifname, LX_BPF_NATIVE);
@@ -230,7 +231,7 @@ static int attach(struct lx_guard *g, const char *ifname)
 		if (!err || err == -EAGAIN || err == -ECANCELED)
 			return err;
 	}
-	return lx_bpf_attach(g->set, tc, ifname, LX_BPF_HOOK_INGRESS, LX_BPF_FIRST);
+	return lx_hooks_attach(g->set, tc, ifname, LX_BPF_HOOK_INGRESS, LX_BPF_FIRST);
 }
 
 /* Attaches it to the NIs' interfaces, or to none if it has nothing to do. Lock held. */
@@ -241,7 +242,7 @@ static void settle(struct lx_guard *g)
 	g->attached = 0;
 	for (size_t i = 0; active && i < g->n_nis; i++)
 		g->attached += !attach(g, g->ni[i].ifname);
-	lx_bpf_detach(g->set, active ? is_wanted : NULL, g);
+	lx_hooks_detach(g->set, active ? is_wanted : NULL, g);
 }
 
 static bool is_listener(const struct lx_guard_ni *ni, size_t n, const uint8_t addr[16],
@@ -451,7 +452,7 @@ int lx_guard_mode(struct lx_guard *g, enum lx_guard_mode mode)
 	pthread_mutex_lock(&g->lock);
 	if (g->config.mode != mode) {
 		g->config.mode = mode;
-		lx_bpf_detach(g->set, NULL, NULL);
+		lx_hooks_detach(g->set, NULL, NULL);
 		err = apply(g);
 	}
 	pthread_mutex_unlock(&g->lock);

@@ -27,6 +27,7 @@
 #include "../io/netif.h"
 #include "bpf.h"
 #include "fastpath.h"
+#include "hook.h"
 #include "link.h"
 #include "resegment.h"
 #include "trial.h"
