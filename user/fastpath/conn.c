@@ -135,7 +135,7 @@ void lx_fp_peer_lane_del(struct lx_fp_peer *fp_peer, unsigned int index)
 
 void lx_fp_lane_withdraw(struct lx_fp *fp, struct lx_fp_conn *conn, enum lx_lane_state state)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	struct lx_lane *lane = lx_fp_lane_at(fp, conn->lane);
 
 	lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
 	__atomic_store_n(&lane->state, state, __ATOMIC_SEQ_CST);

@@ -16,7 +16,7 @@
 /* Sends it if it has been stored. Returns whether it has been dealt with. */
 static bool send_elsewhere(struct lx_fp *fp, unsigned int index, const struct lx_fp_lost_message *m)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	const uint8_t *bytes = lx_fp_store_bytes(fp->run[index].store, m->start, m->end);
 
 	return bytes && !lx_sock_peer_send_bytes(fp->peer[lane->next_hop]->peer, lane->version,
@@ -74,14 +74,14 @@ void lx_fp_cut(struct lx_fp *fp, unsigned int index, uint64_t from, uint64_t hol
 		lx_fp_store_limit(run->store, from);
 	else
 		store(fp, index, now);
-	lx_fp_end_begin(fp, lx_fastpath_lane(fp->fastpath, index)->next_hop, now);
+	lx_fp_end_begin(fp, lx_fp_lane_at(fp, index)->next_hop, now);
 }
 
 bool lx_fp_cut_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_run *run = &fp->run[index];
 	struct lx_fp_cut *cut = &run->cut;
-	uint64_t una = LX_READ(lx_fastpath_lane(fp->fastpath, index)->una);
+	uint64_t una = LX_READ(lx_fp_lane_at(fp, index)->una);
 
 	if (!cut->since_ns)
 		return false;

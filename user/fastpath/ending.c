@@ -24,7 +24,7 @@ static bool is_cut(const struct lx_fp *fp, unsigned int index, const struct lx_f
 	const struct lx_fp_conn *conn = fp->lane[index];
 
 	return conn && !conn->closing && fp->run[index].cut.since_ns &&
-	       lx_fastpath_lane(fp->fastpath, index)->next_hop == peer->index;
+	       lx_fp_lane_at(fp, index)->next_hop == peer->index;
 }
 
 /* How many have to end, and how many of them may. */
@@ -72,7 +72,7 @@ static bool is_drained(struct lx_fp *fp, const struct lx_fp_neighbour *peer)
 
 	while ((conn = lx_fp_conn_next(peer, conn))) {
 		if (conn->lane >= 0 && lx_fp_is_lane(conn) && !is_cut(fp, conn->lane, peer) &&
-		    lx_lane_busy(LX_READ(lx_fastpath_lane(fp->fastpath, conn->lane)->word)))
+		    lx_lane_busy(LX_READ(lx_fp_lane_at(fp, conn->lane)->word)))
 			return false;
 		if (conn->stream >= 0 && !is_finished(lx_fp_stream_of(conn)))
 			return false;
@@ -128,7 +128,7 @@ static void send_fins(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 {
 	peer->fin_ns = now;
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
-		struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, i);
+		struct lx_lane *lane = lx_fp_lane_at(fp, i);
 
 		if (!is_cut(fp, i, peer))
 			continue;

@@ -52,7 +52,7 @@ static void conn_closed(void *state, struct lx_sock_conn *sock_conn)
 /* Acknowledges zero-copy messages that have arrived. */
 static void answer_cookies(struct lx_fp *fp, unsigned int index)
 {
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_stream *s = lx_fp_stream_at(fp, index);
 	struct lx_fp_conn *conn = s ? fp->stream[index].conn : NULL;
 	uint64_t cookie;
 

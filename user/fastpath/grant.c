@@ -13,7 +13,7 @@ static bool change(struct lx_stream *s, uint32_t from, uint32_t to)
 
 void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
 {
-	if (!lx_grant_end(s, lx_fastpath_lane(fp->fastpath, s->grant_lane)))
+	if (!lx_grant_end(s, lx_fp_lane_at(fp, s->grant_lane)))
 		change(s, LX_GRANT_WAITS, LX_GRANT_NONE);
 }
 
@@ -24,8 +24,8 @@ void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
  */
 static bool give(struct lx_fp *fp, unsigned int index, uint32_t who)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, who);
+	struct lx_lane *lane = lx_fp_lane_at(fp, index);
+	struct lx_stream *s = lx_fp_stream_at(fp, who);
 
 	if (LX_READ(s->grant_lane) != index || !change(s, LX_GRANT_WAITS, LX_GRANT_ENDING))
 		return false;
@@ -44,7 +44,7 @@ static bool give(struct lx_fp *fp, unsigned int index, uint32_t who)
 /* The first that still waits. The programs remove it from the queue, as one that does not wait. */
 static void give_next(struct lx_fp *fp, unsigned int index)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	uint32_t at = __atomic_load_n(&lane->waiting_first, __ATOMIC_ACQUIRE);
 	uint32_t tail = __atomic_load_n(&lane->waiting_tail, __ATOMIC_ACQUIRE);
 
@@ -59,10 +59,10 @@ static void give_next(struct lx_fp *fp, unsigned int index)
 
 void lx_fp_lane_tell(struct lx_fp *fp, unsigned int index)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+		struct lx_stream *s = lx_fp_stream_at(fp, i);
 		bool waits = s->grant && s->grant_lane == index;
 
 		if (waits)
@@ -74,7 +74,7 @@ void lx_fp_lane_tell(struct lx_fp *fp, unsigned int index)
 
 void lx_fp_grant_lane_tick(struct lx_fp *fp, unsigned int index)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	struct lx_fp_run *run = &fp->run[index];
 	bool idle = !lx_lane_busy(LX_READ(lane->word)), rests = idle && run->idle_una == lane->una;
 
@@ -85,13 +85,13 @@ void lx_fp_grant_lane_tick(struct lx_fp *fp, unsigned int index)
 
 void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_stream *s = lx_fp_stream_at(fp, index);
 	uint32_t grant = __atomic_load_n(&s->grant, __ATOMIC_ACQUIRE);
 	struct lx_lane *lane;
 
 	if (!grant)
 		return;
-	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
+	lane = lx_fp_lane_at(fp, s->grant_lane);
 	if (grant == LX_GRANT_GIVEN && lane->una - s->grant_una > LX_LANE_SHARED_MAX)
 		lx_grant_end(s, lane);
 	/* Not worth waiting for. */

@@ -41,7 +41,7 @@ static void refer_all(struct lx_fp *fp)
 {
 	memset(fp->referred, 0, sizeof(fp->referred));
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+		const struct lx_stream *s = lx_fp_stream_at(fp, i);
 		uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
 		uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
 
@@ -82,7 +82,7 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 
 	if (index < 0)
 		return;
-	lane = lx_fastpath_lane(fp->fastpath, index);
+	lane = lx_fp_lane_at(fp, index);
 	memset(lane, 0, sizeof(*lane));
 	lane->word = (uint64_t)LX_LANE_OWNER << 32;
 	lane->next_hop = next_hop;
@@ -104,7 +104,7 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 /* Whether the programs see the packets of a connection. */
 static bool is_seen(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	struct lx_lane *lane = lx_fp_lane_at(fp, conn->lane);
 	bool seen = lx_fp_conn_is_seen(conn, &lane->key, &lane->ifindex);
 
 	if (seen)
@@ -121,7 +121,7 @@ static bool is_seen(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
 /* The programs send on it from now on. */
 static int lane_begin(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	struct lx_lane *lane = lx_fp_lane_at(fp, conn->lane);
 	bool unseen = conn->lane_state == LX_FP_LANE_UNSEEN;
 	char name[LX_SOCK_NAME_TEXT];
 	int r = 0;
@@ -172,7 +172,7 @@ static void lane_give(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int ne
 /* Takes a lane back once all its bytes have been acknowledged, and its socket may go on. */
 static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	struct lx_lane *lane = lx_fp_lane_at(fp, conn->lane);
 	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE), ours;
 	struct lx_fp_run *run = &fp->run[conn->lane];
 
@@ -360,7 +360,7 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 	int i;
 
 	while ((i = lx_fp_round(fp, LX_FASTPATH_LANES, &fp->lane_at, &left)) >= 0) {
-		struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, i);
+		struct lx_lane *lane = lx_fp_lane_at(fp, i);
 		struct lx_fp_conn *conn = fp->lane[i];
 
 		if (!conn && !lane_is_referred(fp, i))
@@ -392,7 +392,7 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
  */
 static uint64_t forwarded_up_to(struct lx_fp *fp, const struct lx_fp_conn *conn)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, conn->lane);
 
 	return lx_sock_conn_error(conn->conn) || lx_lane_is_shared(lane) ? lane->una
 									    : lane->sent;
@@ -404,7 +404,7 @@ static uint64_t forwarded_up_to(struct lx_fp *fp, const struct lx_fp_conn *conn)
  */
 void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	struct lx_lane *lane = lx_fp_lane_at(fp, conn->lane);
 	struct lx_fp_run *run = &fp->run[conn->lane];
 	struct lx_fp_lost mine = { 0 };
 	struct lx_fp_lost *lost = run->store ? lx_fp_store_lost(run->store) : &mine;
@@ -428,7 +428,7 @@ void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 
 void lx_fp_lane_gone(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	struct lx_lane *lane = lx_fp_lane_at(fp, conn->lane);
 
 	lx_fastpath_flow_del(fp->fastpath, &lane->key);
 	lane->state = LX_LANE_FREE;

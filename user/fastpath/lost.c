@@ -30,13 +30,13 @@ static bool add(struct lx_fp_lost *lost, const struct lx_extent *extent,
 
 void lx_fp_lost_note(struct lx_fp *fp, struct lx_fp_lost *lost, unsigned int index)
 {
-	uint64_t next = lx_fp_lane_next(lx_fastpath_lane(fp->fastpath, index)), from = lost->noted;
+	uint64_t next = lx_fp_lane_next(lx_fp_lane_at(fp, index)), from = lost->noted;
 
 	lost->noted = next;
 	if (from == next)
 		return;
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+		struct lx_stream *s = lx_fp_stream_at(fp, i);
 		uint32_t at = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
 		uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
 		const struct lx_fp_conn *conn = fp->stream[i].conn;

@@ -41,7 +41,7 @@ const struct lx_fp_offender *lx_fp_offender(struct lx_fp *fp, const uint8_t addr
 static void keep_off_lanes(struct lx_fp *fp, const struct lx_fp_offender *o)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+		struct lx_stream *s = lx_fp_stream_at(fp, i);
 
 		if (!fp->stream[i].conn || memcmp(s->key.remote, o->addr, 16))
 			continue;

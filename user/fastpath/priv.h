@@ -222,9 +222,19 @@ struct lx_fp {
 	bool full; /* logged that all streams are used */
 };
 
+static inline struct lx_stream *lx_fp_stream_at(const struct lx_fp *fp, unsigned int index)
+{
+	return lx_fastpath_stream(fp->fastpath, index);
+}
+
+static inline struct lx_lane *lx_fp_lane_at(const struct lx_fp *fp, unsigned int index)
+{
+	return lx_fastpath_lane(fp->fastpath, index);
+}
+
 static inline struct lx_stream *lx_fp_stream_of(const struct lx_fp_conn *conn)
 {
-	return lx_fastpath_stream(conn->fp->fastpath, conn->stream);
+	return lx_fp_stream_at(conn->fp, conn->stream);
 }
 
 /* Converts the programs' counters by LX_MSG_* to the core's form. */
@@ -379,7 +389,7 @@ bool lx_fp_window_is_open(const struct lx_tcpinfo *info);
 /* Whether a stream needs no ticks. */
 static inline bool lx_fp_stream_is_calm(const struct lx_fp *fp, unsigned int index)
 {
-	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	const struct lx_stream *s = lx_fp_stream_at(fp, index);
 	const struct lx_fp_stream *state = &fp->stream[index];
 
 	return state->conn->no_stream || s->state != LX_STREAM_ON || s->grant != LX_GRANT_WAITS;

@@ -85,7 +85,7 @@ static void stream_sample(struct lx_fp_stream *state, struct lx_stream *s, uint6
 static void stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_stream *s = lx_fp_stream_at(fp, index);
 	bool on = lx_fp_stream_may(fp, index), off;
 
 	if (s->aside && (now >= state->aside_ns || (!on && s->aside != LX_STREAM_ASIDE_UNSAFE)))
@@ -122,7 +122,7 @@ static void stream_stuck(struct lx_fp *fp, struct lx_fp_stream *state, unsigned 
 void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_stream *s = lx_fp_stream_at(fp, index);
 
 	stream_window(fp, state, s);
 	lx_fp_grant_tick(fp, index, now);

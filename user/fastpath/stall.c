@@ -76,8 +76,8 @@ static bool does_not_repeat(const struct lx_fp_run *run, const struct lx_lane *l
 static enum lx_fp_turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int index,
 				  uint64_t now, struct lx_extent *ret_extent)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
+	struct lx_stream *s = lx_fp_stream_at(fp, stream);
 	uint64_t lacks, next, end, una = lane->una;
 
 	if (!message_behind(s, lane, index, 0, ret_extent))
@@ -101,7 +101,7 @@ static enum lx_fp_turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigne
 /* Segments go out, nothing is acknowledged, and that is not the sender's fault. */
 static bool next_hop_is_silent(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	const struct lx_fp_run *run = &fp->run[index];
 	uint32_t first = lx_lane_first_stream(lane);
 	struct lx_extent extent;
@@ -183,7 +183,7 @@ static void cut_at(struct lx_fp *fp, unsigned int index, const struct lx_extent 
 /* If the stream has begun a message on this lane and not finished it, the lane ends inside it. */
 static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int index)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t now = lx_sock_now(), here = lx_stream_arrived(lx_fp_stream_of(conn));
 	struct lx_fp_sender sender = { 0 };
@@ -211,14 +211,14 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
-		if (fp->lane[i] && lx_lane_has(lx_fastpath_lane(fp->fastpath, i), conn->stream))
+		if (fp->lane[i] && lx_lane_has(lx_fp_lane_at(fp, i), conn->stream))
 			lane_leave(fp, conn, i);
 	}
 }
 
 void lx_fp_lane_left(struct lx_fp *fp, unsigned int index)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	struct lx_fp_sender *sender =
 		&fp->run[index].left_by[LX_READ(lane->run_first) % LX_LANE_RUNS];
 	uint64_t now = lx_sock_now();
@@ -300,7 +300,7 @@ static void end_wait(struct lx_fp *fp, unsigned int index, uint32_t stream,
 static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, enum lx_fp_turn turn,
 			const struct lx_extent *extent, uint64_t now)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t since_ns = now - run->seen_ns;
 	bool slow = false;
@@ -338,7 +338,7 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum lx_fp_turn turn,
 		  uint64_t limit)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 
 	if (lx_lane_is_done(lane)) /* its runs go with the next ACK */
 		return;
@@ -357,18 +357,17 @@ static void give_up(struct lx_fp *fp, unsigned int index, struct lx_stream *s, u
 	uint64_t here = lx_stream_arrived(s);
 	struct lx_extent extent;
 
-	if (message_behind(s, lx_fastpath_lane(fp->fastpath, index), index, here, &extent))
+	if (message_behind(s, lx_fp_lane_at(fp, index), index, here, &extent))
 		cut_at(fp, index, &extent, here, now);
 }
 
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	uint32_t first = lx_lane_first_stream(lane);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t limit = deadline_ns(fp->lane[index]);
-	struct lx_stream *s =
-		first < LX_STREAMS_MAX ? lx_fastpath_stream(fp->fastpath, first) : NULL;
+	struct lx_stream *s = first < LX_STREAMS_MAX ? lx_fp_stream_at(fp, first) : NULL;
 	enum lx_fp_turn turn = LX_FP_TURN_NONE;
 	struct lx_extent extent;
 	bool queued;

@@ -217,7 +217,7 @@ static void refuse(struct lx_fp *fp, const struct lx_fp_conn *conn, uint64_t byt
 
 int lx_fp_store_begin(struct lx_fp *fp, unsigned int index, const char *reason, uint64_t now)
 {
-	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	struct lx_fp_conn *conn = fp->lane[index];
 	uint64_t una = LX_READ(lane->una), under_way = lx_fp_lane_next(lane) - una;
 	const struct lx_fp_cut *cut = &fp->run[index].cut;
@@ -310,7 +310,7 @@ static void mark(struct lx_fp_run *run, const struct lx_lane *lane, enum lx_fp_t
  */
 void lx_fp_store_watch(struct lx_fp *fp, unsigned int index, enum lx_fp_turn turn, uint64_t now)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t since, max = look_max_ns(fp);
 	bool busy;

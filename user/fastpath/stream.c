@@ -70,7 +70,7 @@ static int stream_watch(struct lx_fp_conn *conn, int index)
 static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 {
 	struct lx_fp *fp = conn->fp;
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_stream *s = lx_fp_stream_at(fp, index);
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_tcpinfo info;
 	int r;
@@ -115,7 +115,7 @@ static void stream_add(struct lx_fp_conn *conn)
 		lx_fastpath_give(fp->fastpath, LX_FASTPATH_STREAMS, index);
 		return;
 	}
-	s = lx_fastpath_stream(fp->fastpath, index);
+	s = lx_fp_stream_at(fp, index);
 	state = &fp->stream[index];
 	state->conn = conn;
 	state->source = source;
@@ -224,9 +224,9 @@ void lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 /* Frees the entry of a stream. Its messages on lanes are complete, and go on without it. */
 static void give(struct lx_fp *fp, unsigned int index)
 {
-	lx_fp_grant_end(fp, lx_fastpath_stream(fp->fastpath, index));
+	lx_fp_grant_end(fp, lx_fp_stream_at(fp, index));
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES)
-		lx_fp_lane_disown(lx_fastpath_lane(fp->fastpath, i), index);
+		lx_fp_lane_disown(lx_fp_lane_at(fp, i), index);
 	lx_fastpath_give(fp->fastpath, LX_FASTPATH_STREAMS, index);
 	fp->full = false;
 }
@@ -236,7 +236,7 @@ static void look(struct lx_fp *fp, uint64_t now)
 {
 	fp->look_ns = now;
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+		struct lx_stream *s = lx_fp_stream_at(fp, i);
 		struct lx_fp_stream *state = &fp->stream[i];
 
 		if (!state->conn && now >= state->gone_ns + LX_SETTLE_NS)
@@ -279,7 +279,7 @@ static void elsewhere(struct lx_fp_conn *conn, struct lx_fp_stream *state, uint6
 static void take_over(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_stream *s = lx_fp_stream_at(fp, index);
 	bool watched = s->state == LX_STREAM_TAKEOVER;
 	int r;
 
@@ -306,7 +306,7 @@ static void take_over(struct lx_fp *fp, unsigned int index, uint64_t now)
  */
 static void follow(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_stream *s = lx_fp_stream_at(fp, index);
 	struct lx_fp_conn *conn = fp->stream[index].conn;
 
 	if (now < conn->mss_ns)
@@ -318,7 +318,7 @@ static void follow(struct lx_fp *fp, unsigned int index, uint64_t now)
 
 static void tick_open(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
-	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	const struct lx_stream *s = lx_fp_stream_at(fp, index);
 
 	if (fp->stream[index].conn->no_stream)
 		return;
@@ -338,7 +338,7 @@ static void tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 		tick_open(fp, index, now);
 	if (!state->conn || state->conn->closing ||
 	    (now >= state->busy_ns + LX_CALM_NS && lx_fp_stream_is_calm(fp, index))) {
-		lx_fp_grant_end(fp, lx_fastpath_stream(fp->fastpath, index));
+		lx_fp_grant_end(fp, lx_fp_stream_at(fp, index));
 		fp->active[index / 64] &= ~(1ull << index % 64);
 	}
 }
