@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../user/base/array.h"
 #include "priv.h"
 
 /* RDMA writes of the longest plan: the peer's fragments plus the pieces of our memory. */
@@ -332,7 +333,7 @@ unsigned int lx_o2ib_conn_load(const struct lx_o2ib_conn *conn)
 						&conn->q_normal, &conn->active_txs };
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (unsigned int i = 0; i < LX_ARRAY_LEN(lists); i++) {
 		for (const struct lx_list *l = lists[i]->next; l != lists[i]; l = l->next)
 			n++;
 	}

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../user/base/array.h"
 #include "../../user/base/setting.h"
 #include "../../user/io/netif.h"
 #include "o2ib.h"
@@ -296,7 +297,7 @@ static size_t queued_bytes(const struct lx_o2ib_conn *conn)
 	struct lx_o2ib_tx *tx;
 	size_t n = 0;
 
-	for (unsigned int i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (unsigned int i = 0; i < LX_ARRAY_LEN(lists); i++) {
 		lx_list_for_each (tx, lists[i], link)
 			n += tx->msg && tx->type != LX_O2IB_PUT_ACK ? tx->msg->payload.length : 0;
 	}

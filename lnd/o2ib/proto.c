@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../../user/base/array.h"
 #include "proto.h"
 
 /* In CPU order, whatever the sender's order. */
@@ -332,7 +333,7 @@ static const char *const rej_texts[] = {
 
 const char *lx_o2ib_proto_rej_text(unsigned int why)
 {
-	if (why < sizeof(rej_texts) / sizeof(rej_texts[0]) && rej_texts[why])
+	if (why < LX_ARRAY_LEN(rej_texts) && rej_texts[why])
 		return rej_texts[why];
 	return "unknown reason";
 }

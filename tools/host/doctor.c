@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../user/base/array.h"
 #include "../../user/base/cleanup.h"
 #include "../../user/base/clock.h"
 #include "../cli/common/json.h"
@@ -147,7 +148,7 @@ static bool is_our_fault(const char *reason)
 	static const char *const ours[] = { "no_memory", "no_route",	"peer_dead",
 					    "deadline",	 "send_failed", "not_taken" };
 
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(ours); i++) {
 		if (!strcmp(ours[i], reason))
 			return true;
 	}

@@ -69,8 +69,8 @@ static void check_tables(struct lx_doctor *d, const json_t *info)
 }
 
 /* A peer whose messages lnetxd itself forwards, which is slower; one finding for each. */
-__attribute__((format(printf, 4, 5))) static void add_slow(struct lx_doctor *d, const char *peer,
-							   const char *next, const char *fmt, ...)
+LX_PRINTF(4, 5)
+static void add_slow(struct lx_doctor *d, const char *peer, const char *next, const char *fmt, ...)
 {
 	const struct lx_finding one = lx_doctor_about(d, LX_FINDING_EFFECT, peer, next);
 	char why[200];

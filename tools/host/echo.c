@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../../user/base/array.h"
 #include "../../user/base/checksum.h"
 #include "../../user/base/cleanup.h"
 #include "../../user/base/clock.h"
@@ -142,7 +143,7 @@ int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned in
 		*ret_passed = mtu;
 	else if (!passes(e, SMALL))
 		return 0;
-	for (size_t i = 0; !*ret_passed && i < sizeof(usual) / sizeof(usual[0]); i++) {
+	for (size_t i = 0; !*ret_passed && i < LX_ARRAY_LEN(usual); i++) {
 		if (usual[i] < mtu && passes(e, usual[i]))
 			*ret_passed = usual[i];
 	}

@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "../../user/base/text.h"
+
 /* Causes first. */
 enum lx_finding_rank {
 	LX_FINDING_HERE, /* this machine, its interfaces, lnetxd's file */
@@ -34,13 +36,13 @@ struct lx_findings {
 };
 
 /* Adds one. */
-__attribute__((format(printf, 3, 4))) void
-lx_findings_put(struct lx_findings *f, const struct lx_finding *one, const char *fmt, ...);
+LX_PRINTF(3, 4)
+void lx_findings_put(struct lx_findings *f, const struct lx_finding *one, const char *fmt, ...);
 
 /* The same: a problem of this machine, or advice. */
-__attribute__((format(printf, 5, 6))) void lx_findings_add(struct lx_findings *f, bool problem,
-							   const char *about, const char *next,
-							   const char *fmt, ...);
+LX_PRINTF(5, 6)
+void lx_findings_add(struct lx_findings *f, bool problem, const char *about, const char *next,
+		     const char *fmt, ...);
 
 /* Advice, if a table is full. @most: 0: it has no limit */
 void lx_findings_add_full(struct lx_findings *f, const char *what, long long used, long long most,

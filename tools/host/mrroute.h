@@ -19,8 +19,7 @@
  * lx_ni_request_net_del() and lx_request_down().
  */
 int lx_mrroute_add(struct lx_session *s);
-int lx_mrroute_net_del(struct lx_session *s, const struct lx_args *a);
-int lx_mrroute_down(struct lx_session *s, const struct lx_args *a);
+lx_request_fn lx_mrroute_net_del, lx_mrroute_down;
 
 /*
  * -EXDEV, recorded, if lnetxd is in another network namespace than this command; 0 also if

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../user/base/array.h"
 #include "../../user/base/cleanup.h"
 #include "rttable.h"
 
@@ -63,7 +64,7 @@ static bool search_all(const char *name, unsigned int *ret_number)
 	struct search s = { .name = name, .highest = FIRST_FREE - 1 };
 	glob_t g;
 
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(patterns); i++) {
 		if (glob(patterns[i], 0, NULL, &g))
 			continue;
 		for (size_t j = 0; j < g.gl_pathc; j++)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../user/base/array.h"
 #include "../../user/base/line.h"
 #include "../cli/lustre/lnetctl.h"
 #include "sysctl.h"
@@ -251,7 +252,7 @@ static int apply(struct lx_session *s, bool dry_run)
 
 	if (raise) {
 		memcpy(settings, built_in, sizeof(built_in));
-		n = sizeof(built_in) / sizeof(*built_in);
+		n = LX_ARRAY_LEN(built_in);
 	}
 	if (n < 0)
 		return bad_file(s, LX_SYSCTL_FILE, line, n);

@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 
+#include "text.h"
+
 /* Formats the text, truncated at @size. Returns @error, so that callers can return it. */
-int lx_explain(char *text, size_t size, int error, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+int lx_explain(char *text, size_t size, int error, const char *fmt, ...) LX_PRINTF(4, 5);
 
 #endif

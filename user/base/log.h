@@ -12,10 +12,12 @@
 
 #include <syslog.h>
 
-void lx_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#include "text.h"
+
+void lx_log(int level, const char *fmt, ...) LX_PRINTF(2, 3);
 
 /* The same for a change of state: noise, of whatever level, does not suppress it. */
-void lx_log_state(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void lx_log_state(int level, const char *fmt, ...) LX_PRINTF(2, 3);
 
 #define lx_err(...) lx_log(LOG_ERR, __VA_ARGS__)
 #define lx_warn(...) lx_log(LOG_WARNING, __VA_ARGS__)

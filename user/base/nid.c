@@ -13,6 +13,7 @@
 
 #include <lnetx/nid.h>
 
+#include "array.h"
 #include "cleanup.h"
 #include "grow.h"
 #include "octets.h"
@@ -52,7 +53,7 @@ static const struct net_form {
 	{ LX_NET_BXI3F, ADDR_NUMBER, "bxi3f" },
 };
 /* clang-format on */
-#define N_FORMS (sizeof(forms) / sizeof(forms[0]))
+#define N_FORMS (LX_ARRAY_LEN(forms))
 
 static const struct net_form *form_of(uint8_t type)
 {

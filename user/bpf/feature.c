@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "../base/array.h"
 #include "../base/cleanup.h"
 #include "feature.h"
 #include "hook.h"
@@ -29,8 +30,7 @@ static int load_nothing(enum bpf_prog_type type, uint32_t flags)
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .prog_flags = flags);
 
-	return bpf_prog_load(type, "lnetx_probe", "Dual BSD/GPL", code,
-			     sizeof(code) / sizeof(code[0]), &opts);
+	return bpf_prog_load(type, "lnetx_probe", "Dual BSD/GPL", code, LX_ARRAY_LEN(code), &opts);
 }
 
 /* Returns 0 or -errno. */
@@ -66,9 +66,8 @@ static int try_atomics(void)
 		  .imm = BPF_CMPXCHG },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	int fd LX_AUTO_CLOSE = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "lnetx_probe",
-					     "Dual BSD/GPL", code, sizeof(code) / sizeof(code[0]),
-					     NULL);
+	int fd LX_AUTO_CLOSE = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "lnetx_probe", "Dual BSD/GPL",
+					     code, LX_ARRAY_LEN(code), NULL);
 
 	return fd < 0 ? fd : 0;
 }

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "../base/array.h"
 #include "guard.skel.h"
 #include "hooks.h"
 
@@ -198,7 +199,7 @@ static bool is_costly(const char *ifname)
 
 	if (lx_netif_driver(ifname, driver, sizeof(driver)))
 		return false;
-	for (size_t i = 0; i < sizeof(costly) / sizeof(costly[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(costly); i++) {
 		if (!strcmp(driver, costly[i]))
 			return true;
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "../base/array.h"
 #include "../base/log.h"
 #include "bpf.h"
 #include "fastpath.h"
@@ -62,7 +63,7 @@ void lx_bpf_info(struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
 		snprintf(ret_info->kernel, sizeof(ret_info->kernel), "%.40s %.36s", u.release,
 			 u.machine);
 	ret_info->enabled = bpf->enabled;
-	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(sets); i++) {
 		ret_info->set[i].name = sets[i];
 		strcpy(ret_info->set[i].reason, reason(bpf));
 		ret_info->n_sets++;

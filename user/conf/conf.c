@@ -15,11 +15,12 @@
 
 #include <lnetx/conf.h>
 
+#include "../base/array.h"
 #include "../base/cleanup.h"
 #include "../base/nidrange.h"
 #include "../base/suggest.h"
-#include "global.h"
 #include "check.h"
+#include "global.h"
 #include "ip2nets.h"
 #include "modparam.h"
 #include "net.h"
@@ -310,7 +311,7 @@ static int add_tunable(struct lx_yaml *y, const yaml_node_t *key, struct section
 		     { name, t->name, sizeof(t->name) },
 		     { value, t->value, sizeof(t->value) } };
 
-	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(part); i++) {
 		if (strlen(part[i].from) >= part[i].size)
 			return lx_yaml_fail(y, key, -EINVAL,
 					    "invalid value for \"%.40s\": \"%.40s\" is too long",

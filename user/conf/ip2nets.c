@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "ip2nets.h"
 #include "modparam.h"
 #include "net.h"
@@ -41,9 +42,9 @@ int lx_conf_modparam(struct lx_yaml *y, yaml_node_t *value, const char *name,
 	size_t i = 0;
 	int err;
 
-	while (i < sizeof(params) / sizeof(params[0]) && strcmp(params[i].name, name))
+	while (i < LX_ARRAY_LEN(params) && strcmp(params[i].name, name))
 		i++;
-	if (i == sizeof(params) / sizeof(params[0]))
+	if (i == LX_ARRAY_LEN(params))
 		return -ENOENT;
 	text = lx_yaml_text(y, value, name);
 	if (!text)

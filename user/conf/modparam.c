@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "../base/cleanup.h"
 #include "../base/grow.h"
 #include "../base/text.h"
@@ -406,7 +407,7 @@ bool lx_modparam_ignored(const char *module, const char *name)
 	const char *const *names = NULL;
 
 	module = lx_modparam_module(module, name);
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(table); i++) {
 		if (!strcmp(table[i].module, module))
 			names = table[i].name;
 	}

@@ -10,6 +10,7 @@
 #include <lnetx/conf.h>
 
 #include "../base/nidrange.h"
+#include "../base/text.h"
 
 #define LX_MODPARAM_TEXT 4096 /* maximum length of a parameter, with its NUL */
 
@@ -57,8 +58,7 @@ char *lx_modparam_part(char **text, const char *separators);
 char *lx_modparam_entry(char **text);
 
 /* Sets p->why. Returns -EINVAL. */
-int lx_modparam_fail(struct lx_modparam *p, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+int lx_modparam_fail(struct lx_modparam *p, const char *fmt, ...) LX_PRINTF(2, 3);
 
 /*
  * The module here that has a tunable of a module of the reference: ksocklnd is tcp, ko2iblnd is

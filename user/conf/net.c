@@ -10,6 +10,7 @@
 
 #include <internal/ni_setting.h>
 
+#include "../base/array.h"
 #include "../base/octets.h"
 #include "../base/setting.h"
 #include "../base/suggest.h"
@@ -130,7 +131,7 @@ static bool is_known_setting(const char *name)
 	static const char *const names[] = { LND_SETTINGS(NAME_) };
 #undef NAME_
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(names); i++) {
 		if (!strcmp(names[i], name))
 			return true;
 	}

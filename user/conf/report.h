@@ -12,6 +12,8 @@
 
 #include <lnetx/conf.h>
 
+#include "../base/text.h"
+
 #define LX_CONF_MISTAKES_MAX 100 /* more are not reported */
 
 struct lx_conf_mistake {
@@ -34,7 +36,7 @@ static inline bool lx_conf_is_fatal(int error)
 
 /* Records a mistake; only the first one at each place. Returns @error. */
 int lx_conf_note(struct lx_conf_report *report, int error, struct lx_conf_place at, const char *fmt,
-		 ...) __attribute__((format(printf, 4, 5)));
+		 ...) LX_PRINTF(4, 5);
 
 /* Sorts the mistakes in the order of the file; those without a place come last. */
 void lx_conf_report_sort(struct lx_conf_report *report);

@@ -465,8 +465,7 @@ int lx_yaml_sections(struct lx_yaml *y, const struct lx_yaml_key *keys, void *ar
 	return lx_yaml_pairs(y, lx_yaml_root(y), s.shape.what, section_pair, &s);
 }
 
-int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what,
-		int (*fn)(struct lx_yaml *y, yaml_node_t *entry, void *arg), void *arg)
+int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what, lx_yaml_fn *fn, void *arg)
 {
 	int ret = 0;
 
@@ -490,8 +489,8 @@ int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what,
 	return ret;
 }
 
-int lx_yaml_values(struct lx_yaml *y, yaml_node_t *node, const char *what,
-		   int (*fn)(struct lx_yaml *y, yaml_node_t *value, void *arg), void *arg)
+int lx_yaml_values(struct lx_yaml *y, yaml_node_t *node, const char *what, lx_yaml_fn *fn,
+		   void *arg)
 {
 	int ret = 0;
 

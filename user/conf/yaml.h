@@ -37,10 +37,12 @@ struct lx_yaml {
 	char ignored[LX_YAML_IGNORED]; /* "ntx (line 3), ..."; "" if there are none */
 };
 
+/* Takes the value of a key, or an entry. Returns 0 or the error of lx_yaml_fail(). */
+typedef int lx_yaml_fn(struct lx_yaml *y, yaml_node_t *value, void *arg);
+
 struct lx_yaml_key {
 	const char *key;
-	/* Returns 0 or the error of lx_yaml_fail(). NULL: only ever printed, so ignore it. */
-	int (*fn)(struct lx_yaml *y, yaml_node_t *value, void *arg);
+	lx_yaml_fn *fn; /* NULL: only ever printed, so ignore it */
 };
 
 /**
@@ -59,7 +61,7 @@ yaml_node_t *lx_yaml_root(struct lx_yaml *y);
 struct lx_conf_place lx_yaml_at(const yaml_node_t *node);
 
 /* The function of a key that has a meaning elsewhere, and none here: see lx_yaml_ignore(). */
-int lx_yaml_ignored(struct lx_yaml *y, yaml_node_t *value, void *arg);
+lx_yaml_fn lx_yaml_ignored;
 
 /* Puts "@what LINE)" into y->ignored, once. */
 void lx_yaml_remark(struct lx_yaml *y, const char *what, int line);
@@ -69,7 +71,7 @@ int lx_yaml_ignore(struct lx_yaml *y, const yaml_node_t *key);
 
 /* Records an error at a node (NULL: no place). Returns @error. */
 int lx_yaml_fail(struct lx_yaml *y, const yaml_node_t *node, int error, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+	LX_PRINTF(4, 5);
 
 /* True if there is no value, as in "key:". */
 bool lx_yaml_null(const yaml_node_t *node);
@@ -113,12 +115,11 @@ int lx_yaml_pairs(struct lx_yaml *y, yaml_node_t *node, const char *what,
 		  void *arg);
 
 /* Calls @fn for each entry of a sequence; a mapping counts as its only entry. */
-int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what,
-		int (*fn)(struct lx_yaml *y, yaml_node_t *entry, void *arg), void *arg);
+int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what, lx_yaml_fn *fn, void *arg);
 
 /* Calls @fn for each value of a mapping whatever the keys ("0: eth0"), or of a sequence. */
-int lx_yaml_values(struct lx_yaml *y, yaml_node_t *node, const char *what,
-		   int (*fn)(struct lx_yaml *y, yaml_node_t *value, void *arg), void *arg);
+int lx_yaml_values(struct lx_yaml *y, yaml_node_t *node, const char *what, lx_yaml_fn *fn,
+		   void *arg);
 
 /* A net, a NID, NIDs as from lx_nid_expand() (owned by the caller), a small integer. */
 int lx_yaml_net(struct lx_yaml *y, yaml_node_t *value, const char *what, uint32_t *ret_net);

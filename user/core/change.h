@@ -5,11 +5,13 @@
 
 #include <lnetx/info.h>
 
+#include "../base/text.h"
+
 struct lx_core;
 
 /* Reports a change, also to transports if next hops may have changed. */
 void lx_change_tell(struct lx_core *core, enum lx_change_type type, const struct lx_nid *nid,
-		    uint32_t net, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+		    uint32_t net, const char *fmt, ...) LX_PRINTF(5, 6);
 
 /* Tells transports that next hops may have changed; arguments as for policy_changed() (lnd.h). */
 void lx_change_policy(struct lx_core *core, const struct lx_nid *nid, uint32_t net);

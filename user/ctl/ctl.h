@@ -12,6 +12,8 @@
 #include <internal/ctl.h>
 #include <lnetx/ctl.h>
 
+#include "../base/text.h"
+
 struct lx_ctl {
 	char *address; /* as given; may be NULL */
 	int fd; /* -1: not connected */
@@ -29,7 +31,7 @@ struct lx_ctl {
 
 /* Records the outcome of a call. Returns @error. */
 int lx_ctl_fail(struct lx_ctl *ctl, enum lx_ctl_origin origin, int error, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+	LX_PRINTF(4, 5);
 
 /* Clears the outcome of the previous call, and the rest of its answer. */
 void lx_ctl_discard(struct lx_ctl *ctl);

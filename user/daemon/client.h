@@ -5,6 +5,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include "../base/text.h"
 #include "daemon.h"
 #include "dump.h"
 
@@ -58,7 +59,7 @@ void lx_client_close(struct lx_client *client);
 
 /* Completes a request: done (@error 0) or refused. @object: "net", "route", ... */
 void lx_client_reply(struct lx_client *client, int error, const char *object, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+	LX_PRINTF(4, 5);
 
 /* Adds a number to the next reply, of connections closed for example. LX_UNSET: none. */
 void lx_client_count(struct lx_client *client, int64_t count);

@@ -8,6 +8,7 @@
 
 #include <lnetx/lnetx.h>
 
+#include "../base/array.h"
 #include "../base/cleanup.h"
 #include "columns.h"
 
@@ -170,7 +171,7 @@ static const struct file {
 
 const char *lx_columns_name(size_t i)
 {
-	return i < sizeof(files) / sizeof(files[0]) ? files[i].name : NULL;
+	return i < LX_ARRAY_LEN(files) ? files[i].name : NULL;
 }
 
 int lx_columns_text(struct lx_node *node, const char *name, char **ret_text)

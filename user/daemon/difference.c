@@ -9,6 +9,7 @@
 
 #include <lnetx/lnetx.h>
 
+#include "../base/array.h"
 #include "../base/cleanup.h"
 #include "../base/grow.h"
 #include "../base/log.h"
@@ -193,7 +194,7 @@ int lx_difference_take(struct lx_node *node, struct lx_tester *tester, struct lx
 	};
 	struct taker t = { .err = 0 };
 
-	for (size_t i = 0; !t.err && i < sizeof(lists) / sizeof(lists[0]); i++)
+	for (size_t i = 0; !t.err && i < LX_ARRAY_LEN(lists); i++)
 		lists[i](&t, node);
 	if (!t.err)
 		take_rest(&t, node, tester);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/array.h"
 #include "../base/cleanup.h"
 #include "../base/netns.h"
 #include "../base/policy.h"
@@ -632,7 +633,7 @@ static const struct lx_edit_kind kinds[] = {
 
 const struct lx_edit_kind *lx_edit_find(const struct lx_request *request)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(kinds); i++) {
 		if (kinds[i].object == request->object && kinds[i].verb == request->verb)
 			return &kinds[i];
 	}

@@ -2,8 +2,10 @@
 #ifndef LX_DAEMON_NOTIFY_H
 #define LX_DAEMON_NOTIFY_H
 
+#include "../base/text.h"
+
 /* Notifies the service manager ("READY=1\nSTATUS=..."), if there is one ($NOTIFY_SOCKET). */
-void lx_notify(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void lx_notify(const char *fmt, ...) LX_PRINTF(1, 2);
 
 /* "RELOADING=1", with the time stamp that the service manager requires. */
 void lx_notify_reloading(void);

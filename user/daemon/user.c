@@ -14,6 +14,7 @@
 
 #include <internal/ctl.h>
 
+#include "../base/array.h"
 #include "../base/log.h"
 #include "../base/owner.h"
 #include "../bpf/pin.h"
@@ -24,7 +25,7 @@
 static const unsigned int kept[] = { CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF,
 				     CAP_PERFMON };
 
-#define KEPT (sizeof(kept) / sizeof(kept[0]))
+#define KEPT (LX_ARRAY_LEN(kept))
 
 /* As the unit's LimitMEMLOCK: without CAP_IPC_LOCK zero-copy sends and RDMA need it. */
 static void lift_limit(void)

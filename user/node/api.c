@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../base/array.h"
 #include "../base/grow.h"
 #include "../conf/modparam.h"
 #include "../core/announce.h"
@@ -566,7 +567,7 @@ void lx_tunable_each(struct lx_node *node,
 	char value[32];
 	void *values;
 
-	for (unsigned int i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+	for (unsigned int i = 0; i < LX_ARRAY_LEN(modules); i++) {
 		lx_transport_module(node, modules[i], &t, &values);
 		for (; t->name; t++) {
 			lx_node_lock(node);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "../conf/import.h"
 #include "../core/monitor.h"
 #include "../core/peerconf.h"
@@ -144,7 +145,7 @@ struct apply {
 };
 
 static void failed(struct apply *a, int r, struct lx_conf_place at, const char *why,
-		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+		   const char *fmt, ...) LX_PRINTF(5, 6);
 
 /* Why what is there already cannot be added: it differs. */
 #define THERE "it is there with other settings; delete it first"

@@ -2,6 +2,7 @@
 /* The table of requests: each verb of each object. Owns nothing. */
 #include <linux/netlink.h>
 
+#include "../base/array.h"
 #include "requests.h"
 #include "schema.h"
 
@@ -130,7 +131,7 @@ const char *lx_request_verb(unsigned int verb)
 {
 	static const char *const names[] = { "show", "add", "del", "set" };
 
-	return verb < sizeof(names) / sizeof(names[0]) ? names[verb] : "?";
+	return verb < LX_ARRAY_LEN(names) ? names[verb] : "?";
 }
 
 const char *lx_ctl_object_name(enum lx_ctl_object object)

@@ -7,6 +7,7 @@
 
 #include <internal/ctl.h>
 
+#include "../base/array.h"
 #include "../base/explain.h"
 #include "../base/text.h"
 #include "schema.h"
@@ -104,7 +105,7 @@ bool lx_schema_field_is_truth(const char *text, bool *ret_value)
 {
 	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1" };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(words); i++) {
 		if (!strcasecmp(text, words[i])) {
 			*ret_value = i & 1;
 			return true;

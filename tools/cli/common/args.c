@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../user/base/array.h"
 #include "../../../user/base/cleanup.h"
 #include "../../../user/base/grow.h"
 #include "../../../user/base/integer.h"
@@ -122,7 +123,7 @@ static const struct arg_key {
 /* NULL: it is not given, or no argument is for the field. */
 static const struct arg_key *find_key(const struct lx_args *a, const struct lx_field *f)
 {
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(keys); i++) {
 		if (!strcmp(keys[i].key, f->key) && a->v[keys[i].id])
 			return &keys[i];
 	}

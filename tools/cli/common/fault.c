@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "../../../user/base/integer.h"
+#include "../../../user/base/text.h"
 #include "../lnetx/lnetx.h"
 #include "../lustre/options.h"
 #include "fault.h"
@@ -178,7 +179,7 @@ static const struct tongue *tongue_of(const struct lx_args *a)
 	return a->object[0] == 'n' ? &lctl : &lnetctl;
 }
 
-__attribute__((format(printf, 2, 3))) static int wrong(int status, const char *fmt, ...)
+LX_PRINTF(2, 3) static int wrong(int status, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../../user/base/array.h"
 #include "../../../user/base/cleanup.h"
 #include "../../../user/base/setting.h"
 #include "../../../user/conf/net.h"
@@ -100,7 +101,7 @@ int lx_ni_request_settings(struct lx_session *s, const struct lx_args *a, struct
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < sizeof(ni_words) / sizeof(ni_words[0]); i++) {
+	for (size_t i = 0; !err && i < LX_ARRAY_LEN(ni_words); i++) {
 		if (a->v[ni_words[i].id])
 			err = take_setting(s, a, ni_words[i].id, ni_words[i].name, ni);
 	}
@@ -252,7 +253,7 @@ static const struct ni_choice {
 #undef NI_CHOICE_
 };
 
-#define NI_CHOICES (sizeof(ni_choices) / sizeof(ni_choices[0]))
+#define NI_CHOICES (LX_ARRAY_LEN(ni_choices))
 
 /* As scripts rely on it, -1 leaves these as they are. */
 static bool may_stay(enum lx_arg_id id)

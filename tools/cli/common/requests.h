@@ -11,23 +11,14 @@
 #include "../../../user/schema/requests.h"
 #include "args.h"
 
-typedef int (*lx_request_fn)(struct lx_session *s, const struct lx_args *a);
+/* What a command does. */
+typedef int lx_request_fn(struct lx_session *s, const struct lx_args *a);
 
-int lx_request_up(struct lx_session *s, const struct lx_args *a);
-int lx_request_down(struct lx_session *s, const struct lx_args *a);
-int lx_request_reload(struct lx_session *s, const struct lx_args *a);
-int lx_ni_request_net_add(struct lx_session *s, const struct lx_args *a);
-int lx_ni_request_net_del(struct lx_session *s, const struct lx_args *a);
-int lx_ni_request_net_set(struct lx_session *s, const struct lx_args *a);
-int lx_request_route_add(struct lx_session *s, const struct lx_args *a);
-int lx_request_route_del(struct lx_session *s, const struct lx_args *a);
-int lx_request_peer_add(struct lx_session *s, const struct lx_args *a);
-int lx_request_peer_del(struct lx_session *s, const struct lx_args *a);
-int lx_request_peer_set(struct lx_session *s, const struct lx_args *a);
+lx_request_fn lx_request_up, lx_request_down, lx_request_reload, lx_request_route_add,
+	lx_request_route_del, lx_request_peer_add, lx_request_peer_del, lx_request_peer_set,
+	lx_request_buffers, lx_request_stats_reset, lx_request_disconnect, lx_ni_request_net_add,
+	lx_ni_request_net_del, lx_ni_request_net_set;
 int lx_request_routing(struct lx_session *s, bool enable);
-int lx_request_buffers(struct lx_session *s, const struct lx_args *a);
-int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a);
-int lx_request_disconnect(struct lx_session *s, const struct lx_args *a);
 int lx_request_tunable_set(struct lx_session *s, const char *module, const char *name,
 			   const char *value);
 
@@ -35,7 +26,7 @@ int lx_request_tunable_set(struct lx_session *s, const char *module, const char 
  * Adds an NI, or with LX_ARG_IP2NETS the NIs that result on this machine from rules in the
  * module parameter's grammar. -ENOENT: no rule applies.
  */
-int lx_ip2nets_add(struct lx_session *s, const struct lx_args *a);
+lx_request_fn lx_ip2nets_add;
 
 int lx_ni_request_add(struct lx_session *s, const struct lx_conf_ni *ni);
 /* Before several are added: is the interface or address of one missing? 0 otherwise. */

@@ -12,6 +12,8 @@
 #include <internal/ctl.h>
 #include <lnetx/ctl.h>
 
+#include "../../../user/base/text.h"
+
 struct lx_session {
 	const char *instance; /* as the user gave it; may be NULL */
 	struct lx_ctl *ctl; /* NULL: nothing was asked yet */
@@ -57,7 +59,6 @@ int lx_session_import(struct lx_session *s, enum lx_ctl_verb verb, const char *y
 		      lx_row_fn fn, void *arg);
 
 /* Records an error of the tool itself. Returns @error. */
-int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...) LX_PRINTF(3, 4);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../../user/base/array.h"
 #include "../../../user/base/clock.h"
 #include "../common/json.h"
 #include "../common/print.h"
@@ -300,7 +301,7 @@ static void print_health(const json_t *ni)
 	const char *sep = "; failures: ";
 
 	printf("  health    %" JSON_INTEGER_FORMAT " of 1000", lx_json_int(health, "health value"));
-	for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(failures); i++) {
 		json_int_t n = lx_json_int(health, failures[i]);
 
 		if (n)

@@ -35,8 +35,7 @@ static const char *reason_of(const char *text)
 	return reason ? reason + 2 : text;
 }
 
-__attribute__((format(printf, 3, 4))) static void
-add_fault(struct lx_fabric *f, const char *nid, const char *fmt, ...)
+LX_PRINTF(3, 4) static void add_fault(struct lx_fabric *f, const char *nid, const char *fmt, ...)
 {
 	char text[500];
 	va_list ap;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../../user/base/array.h"
 #include "../../../user/base/cleanup.h"
 #include "../../../user/base/prefix.h"
 #include "../common/json.h"
@@ -46,7 +47,7 @@ static void print_guard(const json_t *guard)
 		       lx_json_int(guard, "rate"), lx_json_int(guard, "burst"));
 	else
 		puts("rate      no limit");
-	for (size_t i = 0; i < sizeof(verdict) / sizeof(verdict[0]); i++)
+	for (size_t i = 0; i < LX_ARRAY_LEN(verdict); i++)
 		printf("%12" JSON_INTEGER_FORMAT "  %-12s  %s\n",
 		       lx_json_int(packets, verdict[i].name), verdict[i].name, verdict[i].help);
 }

@@ -25,7 +25,7 @@ struct lx_keyword {
 
 struct lx_command {
 	const char *name;
-	lx_request_fn fn; /* may also return a positive exit status, after output of its own */
+	lx_request_fn *fn; /* may also return a positive exit status, after output of its own */
 	const struct lx_keyword *keyword; /* ended by name NULL; or NULL */
 	const char *rest; /* words without a keyword, for help; NULL: none */
 	const char *help;
@@ -85,7 +85,7 @@ int lx_lnetx_event(const struct lx_ctl_shown *object, const void *attrs, size_t 
 		   void (*print)(const json_t *row));
 
 /* Shows the command's object in the chosen format: the rows that its words select, or all. */
-int lx_lnetx_show(struct lx_session *s, const struct lx_args *a);
+lx_request_fn lx_lnetx_show;
 
 /* Prints what may stand on the line of a command: for help, and for the manual. */
 void lx_lnetx_syntax(FILE *out, const struct lx_lnetx_object *o, const struct lx_command *c);

@@ -25,7 +25,7 @@
 /* Of the unit's own lnetxd; the journal says nothing of others. */
 #define JOURNAL "journalctl -q -u lnetxd -n 200 --no-pager 2>/dev/null"
 
-__attribute__((format(printf, 1, 2))) static void head(const char *fmt, ...)
+LX_PRINTF(1, 2) static void head(const char *fmt, ...)
 {
 	va_list ap;
 

@@ -8,7 +8,7 @@
 /* Words of a test; -EINVAL with its reason. "4k", "1m": up to LX_LST_BULK_MAX */
 int lx_selftest_parse_size(struct lx_session *s, const char *text, uint32_t *ret);
 
-int lx_selftest_run(struct lx_session *s, const struct lx_args *a);
+lx_request_fn lx_selftest_run;
 
 extern const struct lx_keyword lx_selftest_run_keywords[];
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "../../../user/base/array.h"
 #include "../../../user/base/cleanup.h"
 #include "../../../user/io/netif.h"
 #include "../../host/mrroute.h"
@@ -336,7 +337,7 @@ static int conn_list(struct lctl *l, int argc, char **argv)
 		const char *local = lx_json_text(c, "local"), *remote = lx_json_text(c, "remote");
 		const char *letter = "?";
 
-		for (size_t t = 0; t < sizeof(letters) / sizeof(letters[0]); t++) {
+		for (size_t t = 0; t < LX_ARRAY_LEN(letters); t++) {
 			if (!strcmp(letters[t].type, lx_json_text(c, "type")))
 				letter = letters[t].letter;
 		}
@@ -452,7 +453,7 @@ static const struct parameter {
 	{ "lnet_debug", "0" },
 };
 
-#define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
+#define PARAMETERS (LX_ARRAY_LEN(parameters))
 
 /* The lines of a parameter, a new array. */
 static int read_parameter(struct lctl *l, const struct parameter *p, json_t **ret_lines)

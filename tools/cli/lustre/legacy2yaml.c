@@ -64,7 +64,7 @@ struct convert {
 	bool has_lists, failed;
 };
 
-__attribute__((format(printf, 2, 3))) static void complain(struct convert *c, const char *fmt, ...)
+LX_PRINTF(2, 3) static void complain(struct convert *c, const char *fmt, ...)
 {
 	va_list ap;
 

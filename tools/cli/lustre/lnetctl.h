@@ -33,7 +33,7 @@ enum lx_error_style {
 
 struct lx_lnetctl_cmd {
 	const char *name;
-	lx_request_fn fn;
+	lx_request_fn *fn;
 	const char *help;
 	const struct lx_option *option; /* ended by name NULL; or NULL */
 	uint8_t style;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../../user/base/array.h"
 #include "../../../user/base/cleanup.h"
 #include "../common/json.h"
 #include "../common/print.h"
@@ -16,7 +17,7 @@ static const struct lx_lst_verb *const tables[] = { lx_lst_session_verbs, lx_lst
 						    lx_lst_batch_verbs, lx_lst_test_verbs,
 						    lx_lst_stat_verbs };
 
-#define N_TABLES (sizeof(tables) / sizeof(tables[0]))
+#define N_TABLES (LX_ARRAY_LEN(tables))
 
 /* For each verb, in the order of the tables. */
 #define FOR_EACH_VERB(v)                                                                           \
@@ -161,7 +162,7 @@ static int complete(int n, char **words)
 							      "check=none", "check=simple",
 							      "check=full", "size=", "off=" };
 
-		for (size_t i = 0; i < sizeof(words_of_tests) / sizeof(words_of_tests[0]); i++)
+		for (size_t i = 0; i < LX_ARRAY_LEN(words_of_tests); i++)
 			offer(word, words_of_tests[i]);
 	}
 	if (v && word[0] != '-')

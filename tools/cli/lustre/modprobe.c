@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../../user/base/array.h"
 #include "../../../user/base/cleanup.h"
 #include "modprobe.h"
 
@@ -77,7 +78,7 @@ static const char *take_module(struct words *w, const char *p)
 	static const char *const known[] = { "lnet", "ksocklnd", "ko2iblnd" };
 	int len = (int)strcspn(p, "\n"), word = (int)strcspn(p, SPACE);
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+	for (size_t i = 0; i < LX_ARRAY_LEN(known); i++) {
 		if (strlen(known[i]) == (size_t)word && !strncmp(p, known[i], word)) {
 			w->module = known[i];
 			return p + word;

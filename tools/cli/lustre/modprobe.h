@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "../../../user/base/text.h"
+
 #define LX_MODPROBE_NAME /* characters of names */                                                 \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
@@ -18,7 +20,7 @@ struct lx_modprobe_quote {
 typedef void lx_modprobe_fn(void *arg, const char *module, const char *name, char *value);
 
 /* Writes a note to standard error: what is left out. */
-void lx_modprobe_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void lx_modprobe_note(const char *fmt, ...) LX_PRINTF(1, 2);
 
 /* True if @text has parameters by name, and is not just the value of one. */
 bool lx_modprobe_has_options(const char *text);
