@@ -267,8 +267,7 @@ void lx_o2ib_conn_push(struct lx_o2ib_conn *conn)
 	conn->pushing = true;
 	lx_o2ib_conn_get(conn);
 	while (conn->reserved && !lx_list_empty(&conn->q_reserved)) {
-		tx = lx_list_first(&conn->q_reserved, struct lx_o2ib_tx, link);
-		lx_list_del(&tx->link);
+		tx = lx_list_pop(&conn->q_reserved, struct lx_o2ib_tx, link);
 		lx_list_append(&conn->q_normal, &tx->link);
 		conn->reserved--;
 	}

@@ -224,8 +224,7 @@ static void end_waiting(struct lx_sock_peer *peer, uint64_t until, int error,
 		unwait(peer, tx);
 		lx_list_append(&ended, &tx->at.link);
 	}
-	while ((tx = lx_list_first(&ended, struct lx_sock_tx, at.link))) {
-		lx_list_del(&tx->at.link);
+	while ((tx = lx_list_pop(&ended, struct lx_sock_tx, at.link))) {
 		lx_sock_tx_end(tx, error, hstatus);
 	}
 }

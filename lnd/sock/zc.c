@@ -148,8 +148,7 @@ int lx_sock_zc_acked(struct lx_sock_conn *conn, const struct lx_sock_msg *head)
 		lx_list_append(&found, &tx->zc_link);
 		n++;
 	}
-	while ((tx = lx_list_first(&found, struct lx_sock_tx, zc_link))) {
-		lx_list_del(&tx->zc_link);
+	while ((tx = lx_list_pop(&found, struct lx_sock_tx, zc_link))) {
 		lx_sock_tx_clear(tx, LX_SOCK_TX_ACK);
 	}
 	return n < acked.expected ? -EPROTO : 0;

@@ -54,6 +54,12 @@ static inline void lx_list_del(struct lx_list *e)
 	lx_list_init(e);
 }
 
+static inline struct lx_list *lx_list_taken_(struct lx_list *e)
+{
+	lx_list_del(e);
+	return e;
+}
+
 /* Moves all of @from to the end of @to. */
 static inline void lx_list_splice(struct lx_list *to, struct lx_list *from)
 {
@@ -71,6 +77,10 @@ static inline void lx_list_splice(struct lx_list *to, struct lx_list *from)
 	(lx_list_empty(head) ? NULL : lx_container_of((head)->next, type, member))
 #define lx_list_last(head, type, member) \
 	(lx_list_empty(head) ? NULL : lx_container_of((head)->prev, type, member))
+
+/* The same for the first one, which is taken off the list. */
+#define lx_list_pop(head, type, member)                                                            \
+	(lx_list_empty(head) ? NULL : lx_container_of(lx_list_taken_((head)->next), type, member))
 
 #define lx_list_for_each(pos, head, member) \
 	for (pos = lx_container_of((head)->next, __typeof__(*pos), member); \

@@ -93,10 +93,9 @@ static inline void lx_queue_add(struct lx_queue *queue, struct lx_queued *at, si
 /* Takes a message off its queue, wherever it is; fine if it is in none. */
 static inline void lx_queue_del(struct lx_queued *at)
 {
-	struct lx_queued *next = lx_list_first(&at->more, struct lx_queued, link);
+	struct lx_queued *next = lx_list_pop(&at->more, struct lx_queued, link);
 
 	if (next) {
-		lx_list_del(&next->link);
 		lx_list_splice(&next->more, &at->more);
 		lx_list_append(&at->queue->small, &next->link);
 		lx_list_append(&at->mine, &next->mine);

@@ -45,8 +45,7 @@ static inline void lx_region_end(struct lx_region *region)
 {
 	struct lx_tie *tie;
 
-	while ((tie = lx_list_first(&region->ties, struct lx_tie, link))) {
-		lx_list_del(&tie->link);
+	while ((tie = lx_list_pop(&region->ties, struct lx_tie, link))) {
 		tie->cut(tie);
 	}
 }

@@ -13,8 +13,9 @@
 #include "../base/policy.h"
 #include "../base/suggest.h"
 #include "../base/text.h"
-#include "global.h"
 #include "check.h"
+#include "global.h"
+#include "net.h"
 
 /* ---- tunables ---------------------------------------------------------------------- */
 
@@ -194,15 +195,6 @@ static void check_nis(const struct lx_conf *conf, struct lx_conf_report *report)
 		each_twice(conf, list, conf->n_nis, ni_twice, report);
 }
 
-static bool is_local_net(const struct lx_conf *conf, uint32_t net)
-{
-	for (size_t i = 0; i < conf->n_nis; i++) {
-		if (conf->ni[i].net == net)
-			return true;
-	}
-	return false;
-}
-
 /* ---- routes ------------------------------------------------------------------------ */
 
 /* "tcp, tcp1" */
@@ -212,7 +204,7 @@ static const char *local_nets(const struct lx_conf *conf, char *buf, size_t size
 	for (size_t i = 0; i < conf->n_nis; i++) {
 		const struct lx_conf before = { .ni = conf->ni, .n_nis = i };
 
-		if (!is_local_net(&before, conf->ni[i].net))
+		if (!lx_conf_net_is_local(&before, conf->ni[i].net))
 			lx_text_join(buf, size, ", ", lx_net_str(conf->ni[i].net));
 	}
 	return *buf ? buf : "none";
@@ -225,11 +217,11 @@ static void check_route_nets(const struct lx_conf *conf, const struct lx_conf_ro
 	uint32_t via = lx_nid_net(&r->gateway);
 	char nets[100];
 
-	if (is_local_net(conf, r->net))
+	if (lx_conf_net_is_local(conf, r->net))
 		lx_conf_note(report, -EEXIST, r->net_at,
 			     "route to %s: the net is local, it needs no gateway",
 			     lx_net_str(r->net));
-	else if (!is_local_net(conf, via))
+	else if (!lx_conf_net_is_local(conf, via))
 		lx_conf_note(
 			report, -EHOSTUNREACH, r->at,
 			"route to %s via %s: there is no NI on the gateway's net %s (nets: %s)",

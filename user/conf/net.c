@@ -481,3 +481,12 @@ int lx_conf_net(struct lx_yaml *y, yaml_node_t *value, struct lx_conf *conf)
 
 	return lx_yaml_seq(y, value, "net", net_entry, &s);
 }
+
+bool lx_conf_net_is_local(const struct lx_conf *conf, uint32_t net)
+{
+	for (size_t i = 0; i < conf->n_nis; i++) {
+		if (conf->ni[i].net == net)
+			return true;
+	}
+	return false;
+}

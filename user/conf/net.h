@@ -7,6 +7,9 @@
 /* Parses the value of "net:" into @conf. Returns 0 or the error of lx_yaml_fail(). */
 int lx_conf_net(struct lx_yaml *y, yaml_node_t *value, struct lx_conf *conf);
 
+/* Whether an NI is on it. */
+bool lx_conf_net_is_local(const struct lx_conf *conf, uint32_t net);
+
 /* Parts of it that other sections share. */
 
 /* A net that has a transport, or lo. */

@@ -87,8 +87,7 @@ void lx_answer_end(struct lx_core_msg *answer)
 	asker->answer_bytes -= WEIGHT;
 	core->stats.answer_bytes -= WEIGHT;
 	while (has_room(core, asker) &&
-	       (request = lx_list_first(&asker->request_queue, struct lx_core_msg, link))) {
-		lx_list_del(&request->link);
+	       (request = lx_list_pop(&asker->request_queue, struct lx_core_msg, link))) {
 		lx_parse_again(request);
 	}
 	lx_peer_ni_put(core, asker);

@@ -91,8 +91,7 @@ static void resume_held(struct lx_list *held)
 {
 	struct lx_core_msg *msg;
 
-	while ((msg = lx_list_first(held, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
+	while ((msg = lx_list_pop(held, struct lx_core_msg, link))) {
 		if (msg->phase == LX_PHASE_HELD_TX)
 			lx_credit_transmit(msg);
 		else

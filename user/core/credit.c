@@ -400,8 +400,7 @@ static void serve_pool(struct lx_pool *pool)
 {
 	struct lx_core_msg *msg;
 
-	while (pool->n_free && (msg = lx_list_first(&pool->queue, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
+	while (pool->n_free && (msg = lx_list_pop(&pool->queue, struct lx_core_msg, link))) {
 		give_buffer(msg);
 		receive(msg);
 	}
@@ -431,12 +430,10 @@ int lx_credit_pools_resize(struct lx_core *core, const int64_t totals[LX_POOLS])
 
 static void serve_rtr(struct lx_peer_ni *peer)
 {
-	struct lx_core_msg *next = lx_list_first(&peer->rtr_queue, struct lx_core_msg, link);
+	struct lx_core_msg *next = lx_list_pop(&peer->rtr_queue, struct lx_core_msg, link);
 
-	if (!next)
-		return;
-	lx_list_del(&next->link);
-	receive_with_credit(next);
+	if (next)
+		receive_with_credit(next);
 }
 
 static bool give_pool_credit(struct lx_core_msg *msg)

@@ -228,8 +228,7 @@ static void release_claimants(struct lx_peer *owner)
 {
 	struct lx_peer *peer;
 
-	while ((peer = lx_list_first(&owner->claimants, struct lx_peer, claim_link))) {
-		lx_list_del(&peer->claim_link);
+	while ((peer = lx_list_pop(&owner->claimants, struct lx_peer, claim_link))) {
 		peer->data_waited = true;
 		lx_peer_discover(peer);
 	}
@@ -880,8 +879,7 @@ static void release(struct lx_peer *peer, int error)
 	lx_list_splice(&pending, &peer->pending);
 	while ((probe = lx_list_first(&peer->waiters, struct lx_probe, waiter_link)))
 		lx_probe_discovered(peer, probe, error);
-	while ((msg = lx_list_first(&pending, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
+	while ((msg = lx_list_pop(&pending, struct lx_core_msg, link))) {
 		msg->phase = LX_PHASE_NEW;
 		lx_msg_route(msg);
 	}
@@ -908,8 +906,7 @@ void lx_discover_work(struct lx_core *core)
 	enum step s;
 	int error;
 
-	while ((peer = lx_list_first(&core->discover, struct lx_peer, discover_link))) {
-		lx_list_del(&peer->discover_link);
+	while ((peer = lx_list_pop(&core->discover, struct lx_peer, discover_link))) {
 		lx_peer_get(peer);
 		do {
 			s = peer->deleted ? STEP_GONE : step(peer, &error);

@@ -269,8 +269,7 @@ static void drain_done(struct lx_core *core)
 	if (core->finalizing)
 		return;
 	core->finalizing = true;
-	while ((msg = lx_list_first(&core->done, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
+	while ((msg = lx_list_pop(&core->done, struct lx_core_msg, link))) {
 		if (msg->phase == LX_PHASE_RX)
 			lx_parse_received(msg);
 		else

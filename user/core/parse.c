@@ -48,8 +48,7 @@ static void drop_all(struct lx_list *doomed)
 {
 	struct lx_core_msg *msg;
 
-	while ((msg = lx_list_first(doomed, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
+	while ((msg = lx_list_pop(doomed, struct lx_core_msg, link))) {
 		drop_waiting(msg, LX_REASON_SHUTDOWN);
 	}
 }
@@ -454,8 +453,7 @@ void lx_parse_resume(struct lx_core *core, struct lx_portal *portal)
 
 	/* Messages that still have no match are delayed again, in the same order. */
 	lx_portal_take_delayed(portal, &batch);
-	while ((msg = lx_list_first(&batch, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
+	while ((msg = lx_list_pop(&batch, struct lx_core_msg, link))) {
 		switch (deliver(msg)) {
 		case LX_MATCH_NONE:
 			if (portal->lazy)

@@ -153,13 +153,11 @@ void lx_recovery_tick(struct lx_core *core)
 	lx_list_init(&peers);
 	lx_list_splice(&nis, &core->recovery_nis);
 	lx_list_splice(&peers, &core->recovery_peers);
-	while ((ni = lx_list_first(&nis, struct lx_core_ni, recovery.link))) {
-		lx_list_del(&ni->recovery.link);
+	while ((ni = lx_list_pop(&nis, struct lx_core_ni, recovery.link))) {
 		lx_list_append(&core->recovery_nis, &ni->recovery.link);
 		recover_ni(ni);
 	}
-	while ((pni = lx_list_first(&peers, struct lx_peer_ni, recovery.link))) {
-		lx_list_del(&pni->recovery.link);
+	while ((pni = lx_list_pop(&peers, struct lx_peer_ni, recovery.link))) {
 		lx_list_append(&core->recovery_peers, &pni->recovery.link);
 		recover_peer(core, pni);
 	}

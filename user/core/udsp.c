@@ -30,49 +30,41 @@ static bool names(const struct lx_nid_range *range, uint32_t net, const struct l
 	return nid && lx_nidrange_has(range, nid);
 }
 
-/* @nid: NULL: the priority of the net itself */
-static uint32_t own_priority(struct lx_core *core, uint32_t net, const struct lx_nid *nid)
+/* @nid: NULL: the priority of the net itself; @own: of ours, not of peers */
+static uint32_t priority(struct lx_core *core, uint32_t net, const struct lx_nid *nid, bool own)
 {
 	struct lx_udsp *u;
 
 	lx_list_for_each(u, &core->udsps, link) {
-		if (is_own(&u->policy) && names(&u->policy.src, net, nid))
-			return u->policy.priority;
-	}
-	return LX_PRIORITY_NONE;
-}
+		const struct lx_policy *p = &u->policy;
 
-static uint32_t remote_priority(struct lx_core *core, uint32_t net, const struct lx_nid *nid)
-{
-	struct lx_udsp *u;
-
-	lx_list_for_each(u, &core->udsps, link) {
-		if (is_remote(&u->policy) && names(&u->policy.dst, net, nid))
-			return u->policy.priority;
+		if (own ? is_own(p) && names(&p->src, net, nid)
+			: is_remote(p) && names(&p->dst, net, nid))
+			return p->priority;
 	}
 	return LX_PRIORITY_NONE;
 }
 
 void lx_udsp_apply_net(struct lx_core *core, struct lx_net *net)
 {
-	net->priority = own_priority(core, net->id, NULL);
+	net->priority = priority(core, net->id, NULL, true);
 }
 
 void lx_udsp_apply_ni(struct lx_core *core, struct lx_core_ni *ni)
 {
-	ni->priority = own_priority(core, ni->ni.net, &ni->ni.nid);
+	ni->priority = priority(core, ni->ni.net, &ni->ni.nid, true);
 }
 
 void lx_udsp_apply_peer_net(struct lx_core *core, struct lx_peer_net *net)
 {
-	net->priority = remote_priority(core, net->id, NULL);
+	net->priority = priority(core, net->id, NULL, false);
 }
 
 void lx_udsp_apply_peer_ni(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	struct lx_udsp *u;
 
-	pni->priority = remote_priority(core, lx_nid_net(&pni->nid), &pni->nid);
+	pni->priority = priority(core, lx_nid_net(&pni->nid), &pni->nid, false);
 	pni->prefers_nis = pni->prefers_gateways = false;
 	lx_list_for_each(u, &core->udsps, link) {
 		const struct lx_policy *p = &u->policy;

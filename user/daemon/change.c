@@ -185,8 +185,7 @@ static void start_next(struct lx_daemon *d)
 	int err;
 
 	while (!changes->running &&
-	       (c = lx_list_first(&changes->queue, struct lx_change_task, link))) {
-		lx_list_del(&c->link);
+	       (c = lx_list_pop(&changes->queue, struct lx_change_task, link))) {
 		changes->length--;
 		if (!begin(c)) {
 			answer(c);
@@ -298,8 +297,7 @@ int lx_change_last(struct lx_daemon *d, const struct lx_change_kind *kind, lx_ch
 	struct lx_change_task *c;
 
 	d->changes->stopped = true;
-	while ((c = lx_list_first(&d->changes->queue, struct lx_change_task, link))) {
-		lx_list_del(&c->link);
+	while ((c = lx_list_pop(&d->changes->queue, struct lx_change_task, link))) {
 		c->error = lx_change_say(c, -ESHUTDOWN, "lnetxd is stopping");
 		answer(c);
 	}

@@ -56,8 +56,7 @@ static void make_calls(struct lx_node *node)
 		return;
 	}
 	node->calling = true;
-	while ((call = lx_list_first(&node->calls, struct lx_call, link))) {
-		lx_list_del(&call->link);
+	while ((call = lx_list_pop(&node->calls, struct lx_call, link))) {
 		make_call(node, call);
 	}
 	node->calling = false;

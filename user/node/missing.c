@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../base/cleanup.h"
+#include "../conf/net.h"
 #include "node.h"
 
 static bool is_missing(const struct lx_conf_ni *ni)
@@ -29,10 +30,8 @@ static bool is_missing(const struct lx_conf_ni *ni)
 
 static bool has_net(const struct lx_conf *conf, uint32_t net)
 {
-	for (size_t i = 0; i < conf->n_nis; i++) {
-		if (conf->ni[i].net == net)
-			return true;
-	}
+	if (lx_conf_net_is_local(conf, net))
+		return true;
 	for (size_t i = 0; i < conf->n_rules; i++) {
 		if (conf->rule[i].ni.net == net)
 			return true;

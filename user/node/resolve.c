@@ -12,6 +12,7 @@
 #include "../base/cleanup.h"
 #include "../base/grow.h"
 #include "../base/log.h"
+#include "../conf/net.h"
 #include "../conf/rails.h"
 #include "../io/netif.h"
 #include "node.h"
@@ -239,15 +240,6 @@ static bool has_route(const struct lx_conf *conf, const struct lx_conf_route *ro
 	return false;
 }
 
-static bool has_net(const struct lx_conf *conf, uint32_t net)
-{
-	for (size_t i = 0; i < conf->n_nis; i++) {
-		if (conf->ni[i].net == net)
-			return true;
-	}
-	return false;
-}
-
 static void resolve_route(const struct lx_conf_route *route, struct lx_conf *copy)
 {
 	enum fate fate = route->legacy ? fate_of(copy, route) : KEEP;
@@ -260,7 +252,7 @@ static void resolve_route(const struct lx_conf_route *route, struct lx_conf *cop
 			lx_net_str(route->net), lx_nid_str(&route->gateway));
 	if (fate != KEEP)
 		return;
-	if (route->legacy && (has_net(copy, route->net) || has_route(copy, route)))
+	if (route->legacy && (lx_conf_net_is_local(copy, route->net) || has_route(copy, route)))
 		return;
 	copy->route[copy->n_routes] = *route;
 	copy->route[copy->n_routes++].legacy = false;
