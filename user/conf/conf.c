@@ -128,7 +128,7 @@ static int route_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 	static const struct lx_yaml_key keys[] = { { "gateway", route_gateway },
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
-						   { NULL, NULL } };
+						   { 0 } };
 	static const struct lx_yaml_shape shape = { "route", keys, &lx_object_route_schema,
 						    &lx_object_routes };
 	struct section *s = arg;
@@ -177,7 +177,7 @@ static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "cpt[0]", NULL },
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
-						   { NULL, NULL } };
+						   { 0 } };
 	static const struct lx_yaml_shape shape = { "routing", keys, NULL,
 						    &lx_object_routing_info };
 
@@ -204,7 +204,7 @@ static int section_routing(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	static const struct lx_yaml_key keys[] = { { "seq_no", lx_yaml_ignored }, { NULL, NULL } };
+	static const struct lx_yaml_key keys[] = { { "seq_no", lx_yaml_ignored }, { 0 } };
 	static const struct lx_yaml_shape shape = { "buffers", keys, &lx_object_buffers_schema,
 						    NULL };
 
@@ -232,7 +232,7 @@ static int peer_ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "send_count", NULL }, /* 2.10 */
 						   { "recv_count", NULL },
 						   { "drop_count", NULL },
-						   { NULL, NULL } };
+						   { 0 } };
 	static const struct lx_yaml_shape shape = { "peer ni", keys, NULL, &lx_object_peers };
 
 	return lx_yaml_map(y, node, &shape, NULL, arg);
@@ -266,7 +266,7 @@ static int peer_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 	static const struct lx_yaml_key keys[] = { { "peer ni", peer_nis },
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
-						   { NULL, NULL } };
+						   { 0 } };
 	static const struct lx_yaml_shape shape = { "peer", keys, &lx_object_peer_schema,
 						    &lx_object_peers };
 	struct lx_ctl_peer given;
@@ -396,7 +396,7 @@ static int section_numa(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "range", numa_range },
 						   { "seq_no", lx_yaml_ignored },
-						   { NULL, NULL } };
+						   { 0 } };
 	static const struct lx_yaml_shape shape = { "numa", keys, NULL, NULL };
 
 	return lx_yaml_map(y, value, &shape, NULL, arg);
@@ -467,7 +467,7 @@ static int selftest_consoles(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int section_selftest(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "consoles", selftest_consoles },
-						   { NULL, NULL } };
+						   { 0 } };
 	static const struct lx_yaml_shape shape = { "selftest", keys, &lx_object_selftest_schema,
 						    NULL };
 	struct lx_conf *conf = ((struct section *)arg)->conf;
@@ -506,7 +506,7 @@ static int read_all(struct lx_conf *conf, const char *yaml, size_t len,
 						       { "statistics", NULL },
 						       { "ping", section_command },
 						       { "discover", section_command },
-						       { NULL, NULL } };
+						       { 0 } };
 	struct section s = { .conf = conf };
 	struct lx_yaml y;
 	int err = lx_yaml_open(&y, yaml, len, report);

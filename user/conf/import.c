@@ -62,7 +62,7 @@ static int probe_entry(struct lx_yaml *y, yaml_node_t *value, void *arg)
 						   { "peer_ni", NULL },
 						   { "rtt_us", NULL },
 						   { "error", NULL },
-						   { NULL, NULL } };
+						   { 0 } };
 	struct scan *s = arg;
 	const struct lx_yaml_shape shape = { s->probe.discover ? "discover" : "ping", keys, NULL,
 					     &lx_object_pings };

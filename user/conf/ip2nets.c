@@ -130,7 +130,7 @@ static int entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 		{ "net-spec", net_spec },	  { "interfaces", interfaces },
 		{ "ip-range", ranges },		  { "tunables", tunables },
 		{ "lnd tunables", lnd_tunables }, { "CPT", NULL },
-		{ "seq_no", lx_yaml_ignored },	  { NULL, NULL }
+		{ "seq_no", lx_yaml_ignored },	  { 0 }
 	};
 	static const struct lx_yaml_shape shape = { "ip2nets", keys, NULL, NULL };
 	struct walk w = { .conf = arg };

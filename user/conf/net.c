@@ -116,7 +116,7 @@ int lx_conf_net_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_con
 {
 #define IGNORED_(name) { name, lx_yaml_ignored },
 	static const struct lx_yaml_key keys[] = { { "CPT", cpt },
-						   LND_SETTINGS(IGNORED_){ NULL, NULL } };
+						   LND_SETTINGS(IGNORED_){ 0 } };
 #undef IGNORED_
 	static const struct lx_yaml_shape shape = { "tunables", keys, &lx_object_ni_tunables,
 						    NULL };
@@ -334,7 +334,7 @@ static int ni_keys(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "lnd tunables", ni_lnd_tun },
 						   { "CPT", cpt },
 						   { "tcp bonding", lx_yaml_ignored },
-						   { NULL, NULL } };
+						   { 0 } };
 	static const struct lx_yaml_shape shape = { "local NI(s)", keys, NULL, &lx_object_nets };
 
 	return lx_yaml_map(y, node, &shape, NULL, arg);
@@ -456,7 +456,7 @@ static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "interfaces", net_interfaces },
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
-						   { NULL, NULL } };
+						   { 0 } };
 	static const struct lx_yaml_shape shape = { "net", keys, NULL, &lx_object_nets };
 	struct walk *s = arg;
 	int err;

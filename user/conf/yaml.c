@@ -269,7 +269,7 @@ struct found {
 	yaml_node_t *key[MOST], *field[MOST];
 };
 
-static const struct lx_yaml_key no_keys[] = { { NULL, NULL } };
+static const struct lx_yaml_key no_keys[] = { { 0 } };
 static const struct lx_field no_fields[] = { { .key = NULL } };
 
 static const struct lx_yaml_key *keys_of(const struct lx_yaml_shape *s)

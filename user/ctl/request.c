@@ -52,7 +52,7 @@ static int take_flags(const struct lx_request *r, const struct lx_ctl_arg *args,
 		}
 		*flags = on != f->inverse ? *flags | f->flag : *flags & ~f->flag;
 	}
-	*rest = (struct lx_ctl_arg){ NULL, NULL };
+	*rest = (struct lx_ctl_arg){ 0 };
 	return 0;
 }
 
@@ -199,7 +199,7 @@ int lx_ctl_import(struct lx_ctl *ctl, enum lx_ctl_verb verb, const char *yaml, s
 int lx_ctl_tunable_get(struct lx_ctl *ctl, const char *module, const char *name, char *buf,
 		       size_t size)
 {
-	const struct lx_ctl_arg args[] = { { "module", module }, { "name", name }, { NULL, NULL } };
+	const struct lx_ctl_arg args[] = { { "module", module }, { "name", name }, { 0 } };
 	int err = lx_ctl_start(ctl, LX_CTL_SHOW, LX_CTL_TUNABLE, args);
 	const char *value = NULL;
 	struct lx_ctl_row row;
@@ -227,7 +227,7 @@ int lx_ctl_tunable_set(struct lx_ctl *ctl, const char *module, const char *name,
 		       const char *value)
 {
 	const struct lx_ctl_arg args[] = {
-		{ "module", module }, { "name", name }, { "value", value }, { NULL, NULL }
+		{ "module", module }, { "name", name }, { "value", value }, { 0 }
 	};
 
 	return lx_ctl_do(ctl, LX_CTL_SET, LX_CTL_TUNABLE, args);
@@ -236,7 +236,7 @@ int lx_ctl_tunable_set(struct lx_ctl *ctl, const char *module, const char *name,
 int lx_ctl_ping(struct lx_ctl *ctl, const char *nid, int timeout_ms)
 {
 	char ms[16];
-	const struct lx_ctl_arg args[] = { { "nid", nid }, { "timeout", ms }, { NULL, NULL } };
+	const struct lx_ctl_arg args[] = { { "nid", nid }, { "timeout", ms }, { 0 } };
 
 	snprintf(ms, sizeof(ms), "%d", timeout_ms);
 	return lx_ctl_do(ctl, LX_CTL_SHOW, LX_CTL_PING, args);

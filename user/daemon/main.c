@@ -185,7 +185,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 					       { "foreground", no_argument, NULL, 'f' },
 					       { "version", no_argument, NULL, 'V' },
 					       { "help", no_argument, NULL, 'h' },
-					       { NULL, 0, NULL, 0 } };
+					       { 0 } };
 	int opt, err = 0;
 
 	while (!err && (opt = getopt_long(argc, argv, "c:mCtn:u:g:d:l:BPfVh", table, NULL)) != -1)

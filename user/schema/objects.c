@@ -22,21 +22,21 @@ static const char *const up_names[] = { "down", "up" };
 /* After the fields of the reference; absent if it is up. */
 #define DOWN(n, t, lowest) \
 	{ LX_FIELD(n, "down_since", TIME, t, down.since_s), .level = (lowest), \
-	  .col = "DOWN SINCE", .rare = true }, \
+	  RARE("DOWN SINCE") }, \
 	{ LX_FIELD((n) + 1, "down_reason", STR, t, down.reason), UNSET, .level = (lowest), \
-	  .col = "REASON", .rare = true }
+	  RARE("REASON") }
 
 /* ---- counters ---------------------------------------------------------------------- */
 
 #define LATENCY(n, prefix, m) \
 	{ LX_FIELD_NUM(n, prefix "_samples", struct lx_traffic, m.samples), .level = 4, \
-	  .omit = LX_OMIT_ZERO }, \
+	  NONZERO }, \
 	{ LX_FIELD_NUM((n) + 1, prefix "_min_nsec", struct lx_traffic, m.min_nsec), .level = 4, \
-	  .omit = LX_OMIT_ZERO }, \
+	  NONZERO }, \
 	{ LX_FIELD_NUM((n) + 2, prefix "_max_nsec", struct lx_traffic, m.max_nsec), .level = 4, \
-	  .omit = LX_OMIT_ZERO }, \
+	  NONZERO }, \
 	{ LX_FIELD_NUM((n) + 3, prefix "_avg_nsec", struct lx_traffic, m.avg_nsec), .level = 4, \
-	  .omit = LX_OMIT_ZERO }
+	  NONZERO }
 
 #define OF struct lx_traffic
 TABLE(counts, "statistics",
@@ -46,8 +46,8 @@ TABLE(counts, "statistics",
 	LATENCY(4, "put_egress", put_egress),
 	LATENCY(8, "get_rtt", get_rtt),
 	LATENCY(12, "put_ack", put_ack),
-	{ NUMBER(16, "tcp_sent_bytes", tcp.sent), OWN, .col = "TCP BYTES", .wide = true },
-	{ NUMBER(17, "tcp_resent_bytes", tcp.resent), OWN, .col = "SENT AGAIN", .wide = true },
+	{ NUMBER(16, "tcp_sent_bytes", tcp.sent), OWN, WIDE("TCP BYTES") },
+	{ NUMBER(17, "tcp_resent_bytes", tcp.resent), OWN, WIDE("SENT AGAIN") },
 )
 #undef OF
 
@@ -94,13 +94,13 @@ REQUEST(OF, lx_object_udsp_schema, "udsp",
 #define OF struct lx_ni_health
 TABLE(ni_health, "health stats",
 	{ NUMBER(1, "fatal_error", fatal) },
-	{ NUMBER(2, "health value", value), .col = "HEALTH", .wide = true },
-	{ NUMBER(3, "interrupts", interrupts), .col = "LOCAL INTR", .wide = true, .rare = true },
-	{ NUMBER(4, "dropped", dropped), .col = "LOCAL DROP", .wide = true, .rare = true },
-	{ NUMBER(5, "aborted", aborted), .col = "LOCAL ABORT", .wide = true, .rare = true },
-	{ NUMBER(6, "no route", no_route), .col = "NO ROUTE", .wide = true, .rare = true },
-	{ NUMBER(7, "timeouts", timeouts), .col = "LOCAL TIMEOUT", .wide = true, .rare = true },
-	{ NUMBER(8, "error", error), .col = "LOCAL ERROR", .wide = true, .rare = true },
+	{ NUMBER(2, "health value", value), WIDE("HEALTH") },
+	{ NUMBER(3, "interrupts", interrupts), WIDE("LOCAL INTR"), .rare = true },
+	{ NUMBER(4, "dropped", dropped), WIDE("LOCAL DROP"), .rare = true },
+	{ NUMBER(5, "aborted", aborted), WIDE("LOCAL ABORT"), .rare = true },
+	{ NUMBER(6, "no route", no_route), WIDE("NO ROUTE"), .rare = true },
+	{ NUMBER(7, "timeouts", timeouts), WIDE("LOCAL TIMEOUT"), .rare = true },
+	{ NUMBER(8, "error", error), WIDE("LOCAL ERROR"), .rare = true },
 	{ NUMBER(9, "ping_count", ping_count) },
 	{ NUMBER(10, "next_ping", next_ping) },
 )
@@ -136,13 +136,13 @@ TABLE(ni, "NI",
 	  .names_offset = offsetof(OF, lnd_tunable_names) },
 	{ NUMBER(12, "dev cpt", dev_cpt), .level = 1 },
 	{ .key = "CPT", .type = LX_FIELD_FIXED, .names = one_cpt, .level = 1, BACKUP },
-	{ NUMBER(20, "tx_credits", tx_credits), OWN, .col = "TX", .wide = true },
-	{ NUMBER(21, "tx_credits_min", tx_credits_min), OWN, .col = "MIN", .wide = true },
-	{ NUMBER(22, "tx_credits_max", tx_credits_max), OWN, .col = "MAX", .wide = true },
+	{ NUMBER(20, "tx_credits", tx_credits), OWN, WIDE("TX") },
+	{ NUMBER(21, "tx_credits_min", tx_credits_min), OWN, WIDE("MIN") },
+	{ NUMBER(22, "tx_credits_max", tx_credits_max), OWN, WIDE("MAX") },
 	{ NUMBER(23, "alive_s", alive_s), OWN, UNSET },
 	{ NUMBER(24, "refs", refs), OWN },
-	{ NUMBER(25, "peers", n_peers), OWN, .col = "PEERS", .wide = true },
-	{ NUMBER(26, "conns", n_conns), OWN, .col = "CONNS", .wide = true },
+	{ NUMBER(25, "peers", n_peers), OWN, WIDE("PEERS") },
+	{ NUMBER(26, "conns", n_conns), OWN, WIDE("CONNS") },
 	DOWN(28, OF, 0),
 )
 #undef OF
@@ -151,12 +151,12 @@ TABLE(ni, "NI",
 
 #define OF struct lx_peer_health
 TABLE(peer_health, "health stats",
-	{ NUMBER(1, "health value", value), .col = "HEALTH", .wide = true },
-	{ NUMBER(2, "dropped", dropped), .col = "REMOTE DROP", .wide = true, .rare = true },
-	{ NUMBER(3, "timeout", timeout), .col = "REMOTE TIMEOUT", .wide = true, .rare = true },
-	{ NUMBER(4, "error", error), .col = "REMOTE ERROR", .wide = true, .rare = true },
+	{ NUMBER(1, "health value", value), WIDE("HEALTH") },
+	{ NUMBER(2, "dropped", dropped), WIDE("REMOTE DROP"), .rare = true },
+	{ NUMBER(3, "timeout", timeout), WIDE("REMOTE TIMEOUT"), .rare = true },
+	{ NUMBER(4, "error", error), WIDE("REMOTE ERROR"), .rare = true },
 	{ NUMBER(5, "network timeout", network_timeout),
-	  .col = "NET TIMEOUT", .wide = true, .rare = true },
+	  WIDE("NET TIMEOUT"), .rare = true },
 	{ NUMBER(6, "ping_count", ping_count) },
 	{ NUMBER(7, "next_ping", next_ping) },
 )
@@ -167,7 +167,7 @@ TABLE(peer_group, "peer",
 	{ FIELD(1, "primary nid", NID, primary), BACKUP, .col = "PRIMARY" },
 	{ FIELD(2, "Multi-Rail", BOOL, multi_rail), BACKUP, .col = "MR" },
 	{ NUMBER(3, "peer state", state), .level = 3 },
-	{ FIELD(20, "lock_prim", BOOL, lock_primary), OWN, BACKUP, .omit = LX_OMIT_ZERO },
+	{ FIELD(20, "lock_prim", BOOL, lock_primary), OWN, BACKUP, NONZERO },
 )
 #undef OF
 
@@ -178,13 +178,13 @@ TABLE(peer_ni, "peer NI",
 	{ FIELD(4, "nid", NID, nid), BACKUP, .col = "NID" },
 	{ FIELD(23, "udsp info", NEST, udsp), .sub = &udsp_effect, .level = 4 },
 	{ FIELD(5, "state", ENUM, alive), LX_FIELD_NAMES(alive_names), .col = "STATE" },
-	{ NUMBER(6, "max_ni_tx_credits", tx_credits_max), .level = 1, .col = "MAX", .wide = true },
-	{ NUMBER(7, "available_tx_credits", tx_credits), .level = 1, .col = "TX", .wide = true },
-	{ NUMBER(8, "min_tx_credits", tx_credits_min), .level = 1, .col = "MIN", .wide = true },
+	{ NUMBER(6, "max_ni_tx_credits", tx_credits_max), .level = 1, WIDE("MAX") },
+	{ NUMBER(7, "available_tx_credits", tx_credits), .level = 1, WIDE("TX") },
+	{ NUMBER(8, "min_tx_credits", tx_credits_min), .level = 1, WIDE("MIN") },
 	{ NUMBER(9, "tx_q_num_of_buf", tx_queued_bytes), .level = 1,
-	  .col = "QUEUED", .wide = true },
+	  WIDE("QUEUED") },
 	{ NUMBER(10, "available_rtr_credits", rtr_credits), .level = 1,
-	  .col = "RTR", .wide = true },
+	  WIDE("RTR") },
 	{ NUMBER(11, "min_rtr_credits", rtr_credits_min), .level = 1 },
 	{ NUMBER(12, "refcount", refs), .level = 1 },
 	{ FIELD(13, "statistics", NEST, traffic), .sub = &counts, .level = 1 },
@@ -194,9 +194,9 @@ TABLE(peer_ni, "peer NI",
 	{ FIELD(17, "health stats", NEST, health), .sub = &peer_health, .level = 2 },
 	DOWN(21, OF, 0),
 	{ NUMBER(24, "answer_bytes", answer_bytes), OWN,
-	  .omit = LX_OMIT_ZERO, .col = "ANSWERS", .rare = true },
+	  NONZERO, RARE("ANSWERS") },
 	{ NUMBER(25, "tx_oldest_ms", tx_oldest_ms), OWN,
-	  .omit = LX_OMIT_ZERO, .col = "OLDEST MS", .rare = true },
+	  NONZERO, RARE("OLDEST MS") },
 )
 #undef OF
 
@@ -254,7 +254,7 @@ TABLE(routing, "routing",
 	{ FIELD(2, "tiny", NEST, pool[LX_POOL_TINY]), .sub = &pool },
 	{ FIELD(3, "small", NEST, pool[LX_POOL_SMALL]), .sub = &pool },
 	{ FIELD(4, "large", NEST, pool[LX_POOL_LARGE]), .sub = &pool },
-	{ NUMBER(5, "seconds_left", seconds_left), .omit = LX_OMIT_ZERO },
+	{ NUMBER(5, "seconds_left", seconds_left), NONZERO },
 )
 #undef OF
 
@@ -262,7 +262,7 @@ TABLE(routing, "routing",
 
 #define DROP_FIELD_(NAME, name_, help) \
 	{ LX_FIELD_NUM(LX_REASON_##NAME + 1, name_, struct lx_stats, drops[LX_REASON_##NAME]), \
-	  .omit = LX_OMIT_ZERO },
+	  NONZERO },
 TABLE_OF(struct lx_stats, drops, "drops",
 	LX_REASONS(DROP_FIELD_)
 )
@@ -274,10 +274,10 @@ TABLE(stats, "statistics",
 	/* Offset 0: the sub-schema describes the drops array of the same struct. */
 	{ .key = "drops", .attr = 28, .type = LX_FIELD_NEST, .offset = 0,
 	  .size = 0, .sub = &drops, OWN },
-	{ NUMBER(29, "loops", loops), OWN, .omit = LX_OMIT_ZERO },
+	{ NUMBER(29, "loops", loops), OWN, NONZERO },
 	{ NUMBER(30, "answer_bytes", answer_bytes), OWN },
 	{ NUMBER(31, "answer_waits", answer_waits), OWN },
-	{ NUMBER(32, "refused_ports", refused_ports), OWN, .omit = LX_OMIT_ZERO },
+	{ NUMBER(32, "refused_ports", refused_ports), OWN, NONZERO },
 )
 #undef OF
 
@@ -286,21 +286,18 @@ TABLE(stats, "statistics",
 #define FAULT_FIELDS(t, m) \
 	{ LX_FIELD(2, "src", NID, t, m src), UNSET, .col = "FROM" }, \
 	{ LX_FIELD(3, "dst", NID, t, m dst), UNSET, .col = "TO" }, \
-	{ LX_FIELD(4, "local", NID, t, m local), UNSET, .col = "LOCAL", .rare = true }, \
-	{ LX_FIELD_NUM(5, "portals", t, m portals), .omit = LX_OMIT_ZERO, .col = "PORTALS", \
-	  .rare = true }, \
-	{ LX_FIELD_NUM(6, "messages", t, m messages), .omit = LX_OMIT_ZERO, .col = "MESSAGES" }, \
-	{ LX_FIELD_NUM(7, "rate", t, m rate), .omit = LX_OMIT_ZERO, .col = "RATE" }, \
-	{ LX_FIELD_NUM(8, "interval_s", t, m interval_s), .omit = LX_OMIT_ZERO, \
-	  .col = "INTERVAL", .rare = true }, \
-	{ LX_FIELD_NUM(9, "latency_ms", t, m latency_ms), .omit = LX_OMIT_ZERO, \
-	  .col = "LATENCY", .rare = true }, \
-	{ LX_FIELD_NUM(10, "health_errors", t, m hstatuses), .omit = LX_OMIT_ZERO, \
-	  .col = "HEALTH ERRORS", .rare = true }, \
-	{ LX_FIELD(11, "random", BOOL, t, m random), .omit = LX_OMIT_ZERO, .col = "RANDOM", \
-	  .rare = true }, \
-	{ LX_FIELD(12, "drop_all", BOOL, t, m drop_all), .omit = LX_OMIT_ZERO, .col = "ALL", \
-	  .rare = true }
+	{ LX_FIELD(4, "local", NID, t, m local), UNSET, RARE("LOCAL") }, \
+	{ LX_FIELD_NUM(5, "portals", t, m portals), NONZERO, RARE("PORTALS") }, \
+	{ LX_FIELD_NUM(6, "messages", t, m messages), NONZERO, .col = "MESSAGES" }, \
+	{ LX_FIELD_NUM(7, "rate", t, m rate), NONZERO, .col = "RATE" }, \
+	{ LX_FIELD_NUM(8, "interval_s", t, m interval_s), NONZERO, \
+	  RARE("INTERVAL") }, \
+	{ LX_FIELD_NUM(9, "latency_ms", t, m latency_ms), NONZERO, \
+	  RARE("LATENCY") }, \
+	{ LX_FIELD_NUM(10, "health_errors", t, m hstatuses), NONZERO, \
+	  RARE("HEALTH ERRORS") }, \
+	{ LX_FIELD(11, "random", BOOL, t, m random), NONZERO, RARE("RANDOM") }, \
+	{ LX_FIELD(12, "drop_all", BOOL, t, m drop_all), NONZERO, RARE("ALL") }
 
 static const char *const fault_names[] = { "drop", "delay" };
 
@@ -310,12 +307,12 @@ TABLE(fault_info, "fault",
 	FAULT_FIELDS(OF, rule.),
 	{ NUMBER(20, "matched", counts.matched), .col = "MATCHED" },
 	{ NUMBER(21, "acted_on", counts.acted), .col = "ACTED ON" },
-	{ NUMBER(22, "put", counts.put), .col = "PUT", .wide = true },
-	{ NUMBER(23, "ack", counts.ack), .col = "ACK", .wide = true },
-	{ NUMBER(24, "get", counts.get), .col = "GET", .wide = true },
-	{ NUMBER(25, "reply", counts.reply), .col = "REPLY", .wide = true },
-	{ NUMBER(26, "held", held), .omit = LX_OMIT_ZERO, .col = "HELD", .rare = true },
-	{ NUMBER(27, "seconds_left", left_s), .omit = LX_OMIT_ZERO, .col = "LEFT", .rare = true },
+	{ NUMBER(22, "put", counts.put), WIDE("PUT") },
+	{ NUMBER(23, "ack", counts.ack), WIDE("ACK") },
+	{ NUMBER(24, "get", counts.get), WIDE("GET") },
+	{ NUMBER(25, "reply", counts.reply), WIDE("REPLY") },
+	{ NUMBER(26, "held", held), NONZERO, RARE("HELD") },
+	{ NUMBER(27, "seconds_left", left_s), NONZERO, RARE("LEFT") },
 )
 #undef OF
 
@@ -332,13 +329,13 @@ TABLE(conn, "conn",
 	{ NUMBER(7, "tx_queued_bytes", tx_queued_bytes), .col = "TXQ" },
 	{ NUMBER(8, "tx_bytes", tx_bytes), .col = "TX BYTES" },
 	{ NUMBER(9, "rx_bytes", rx_bytes), .col = "RX BYTES" },
-	{ NUMBER(10, "zc_pending", zc_pending), .col = "ZC", .wide = true },
-	{ NUMBER(11, "idle_s", idle_s), .col = "IDLE", .wide = true },
-	{ NUMBER(12, "tcp_sent_bytes", tcp_sent), UNSET, .col = "TCP BYTES", .wide = true },
-	{ NUMBER(13, "tcp_resent_bytes", tcp_resent), UNSET, .col = "SENT AGAIN", .wide = true },
-	{ NUMBER(14, "srtt_us", srtt_us), UNSET, .col = "SRTT US", .wide = true },
-	{ NUMBER(15, "unacked_segments", unacked), UNSET, .col = "UNACKED", .wide = true },
-	{ NUMBER(16, "cwnd_segments", cwnd), UNSET, .col = "CWND", .wide = true },
+	{ NUMBER(10, "zc_pending", zc_pending), WIDE("ZC") },
+	{ NUMBER(11, "idle_s", idle_s), WIDE("IDLE") },
+	{ NUMBER(12, "tcp_sent_bytes", tcp_sent), UNSET, WIDE("TCP BYTES") },
+	{ NUMBER(13, "tcp_resent_bytes", tcp_resent), UNSET, WIDE("SENT AGAIN") },
+	{ NUMBER(14, "srtt_us", srtt_us), UNSET, WIDE("SRTT US") },
+	{ NUMBER(15, "unacked_segments", unacked), UNSET, WIDE("UNACKED") },
+	{ NUMBER(16, "cwnd_segments", cwnd), UNSET, WIDE("CWND") },
 )
 #undef OF
 
@@ -350,9 +347,9 @@ TABLE(tunable, "tunable",
 	{ FIELD(2, "name", STRP, name), .col = "NAME" },
 	{ FIELD(3, "value", STR, value), .col = "VALUE" },
 	{ FIELD(4, "default", STR, def), .col = "DEFAULT" },
-	{ NUMBER(5, "min", min), .col = "MIN", .wide = true },
-	{ NUMBER(6, "max", max), .col = "MAX", .wide = true },
-	{ FIELD(7, "choices", STR, choices), UNSET, .col = "CHOICES", .wide = true },
+	{ NUMBER(5, "min", min), WIDE("MIN") },
+	{ NUMBER(6, "max", max), WIDE("MAX") },
+	{ FIELD(7, "choices", STR, choices), UNSET, WIDE("CHOICES") },
 	{ FIELD(8, "help", STRP, help), .col = "MEANING" },
 )
 #undef OF
@@ -363,7 +360,7 @@ static const char *const change_names[] = { LX_CHANGES(CHANGE_NAME_) };
 #define OF struct lx_ctl_event
 TABLE(event, "event",
 	{ NUMBER(1, "time_us", mark.time_us) },
-	{ NUMBER(2, "lost", mark.lost), .omit = LX_OMIT_ZERO },
+	{ NUMBER(2, "lost", mark.lost), NONZERO },
 	{ FIELD(3, "change", ENUM, change.type), LX_FIELD_NAMES(change_names) },
 	{ FIELD(4, "nid", NID, change.nid), UNSET },
 	{ FIELD(5, "net", NET, change.net), UNSET },
@@ -392,16 +389,15 @@ TABLE(status, "daemon",
 	{ NUMBER(4, "uptime_s", uptime_s), .col = "UPTIME" },
 	{ FIELD(5, "configured", BOOL, configured), .col = "CONFIGURED" },
 	{ FIELD(6, "config", STRP, config), UNSET, .col = "FILE" },
-	{ NUMBER(7, "clients", clients), .col = "CLIENTS", .wide = true },
-	{ FIELD(8, "priority", BOOL, priority), .col = "PRIORITY", .wide = true },
-	{ NUMBER(9, "cpu_ms", cpu_ms), .col = "CPU", .wide = true },
-	{ NUMBER(10, "waited_ms", waited_ms), .col = "WAITED", .wide = true },
-	{ NUMBER(11, "interrupts_ms", interrupts_ms), .col = "INTERRUPTS", .wide = true },
-	{ NUMBER(13, "clock_jump_s", clock_jump_s), .omit = LX_OMIT_ZERO },
-	{ FIELD(12, "missing", STR, missing), UNSET, .col = "MISSING", .rare = true },
-	{ FIELD(14, "deviates", STR, deviates), UNSET, .col = "DEVIATES", .rare = true },
-	{ FIELD(15, "reload_failed", STR, reload_failed), UNSET, .col = "RELOAD FAILED",
-	  .rare = true },
+	{ NUMBER(7, "clients", clients), WIDE("CLIENTS") },
+	{ FIELD(8, "priority", BOOL, priority), WIDE("PRIORITY") },
+	{ NUMBER(9, "cpu_ms", cpu_ms), WIDE("CPU") },
+	{ NUMBER(10, "waited_ms", waited_ms), WIDE("WAITED") },
+	{ NUMBER(11, "interrupts_ms", interrupts_ms), WIDE("INTERRUPTS") },
+	{ NUMBER(13, "clock_jump_s", clock_jump_s), NONZERO },
+	{ FIELD(12, "missing", STR, missing), UNSET, RARE("MISSING") },
+	{ FIELD(14, "deviates", STR, deviates), UNSET, RARE("DEVIATES") },
+	{ FIELD(15, "reload_failed", STR, reload_failed), UNSET, RARE("RELOAD FAILED") },
 	{ FIELD(16, "refused", LIST, refused), .sub = &refused,
 	  .count_offset = offsetof(OF, n_refused), .max = LX_REFUSED_MAX },
 )
@@ -435,12 +431,12 @@ TABLE(selftest_info, "selftest",
 	{ SELFTEST_INFO(15, ping_errors) },
 	{ SELFTEST_INFO(16, sent), .col = "SENT" },
 	{ SELFTEST_INFO(17, served), .col = "SERVED" },
-	{ SELFTEST_INFO(18, dropped), .col = "DROPPED", .wide = true },
-	{ SELFTEST_INFO(19, expired), .col = "EXPIRED", .wide = true },
-	{ SELFTEST_INFO(20, errors), .col = "ERRORS", .wide = true },
+	{ SELFTEST_INFO(18, dropped), WIDE("DROPPED") },
+	{ SELFTEST_INFO(19, expired), WIDE("EXPIRED") },
+	{ SELFTEST_INFO(20, errors), WIDE("ERRORS") },
 	{ SELFTEST_INFO(21, bulk_get) },
 	{ SELFTEST_INFO(22, bulk_put) },
-	{ SELFTEST_INFO(23, refused), .col = "REFUSED", .rare = true },
+	{ SELFTEST_INFO(23, refused), RARE("REFUSED") },
 	{ SELFTEST_INFO(24, bulk_buffers) },
 	{ SELFTEST_INFO(25, bulk_waiting) },
 )
@@ -496,8 +492,8 @@ TABLE_OF(struct lx_ctl_line, line, "line",
 #define OF struct lx_ctl_mistake
 TABLE(mistake, "mistake",
 	{ NUMBER(1, "errno", error) },
-	{ NUMBER(2, "line", line), .omit = LX_OMIT_ZERO },
-	{ NUMBER(3, "column", column), .omit = LX_OMIT_ZERO },
+	{ NUMBER(2, "line", line), NONZERO },
+	{ NUMBER(3, "column", column), NONZERO },
 	{ FIELD(4, "text", STR, text) },
 )
 #undef OF
@@ -535,7 +531,7 @@ REQUEST(OF, lx_object_net_schema, "net",
 	{ FIELD(10, "tunables", NEST, ni.tun), .sub = &lx_object_ni_tunables },
 	{ FIELD(11, "lnd tunables", LIST, lnd), .sub = &lnd_value,
 	  .count_offset = offsetof(OF, n_lnd), .max = LX_LND_TUNABLES_MAX },
-	{ FIELD(12, "check", BOOL, check), .omit = LX_OMIT_ZERO, .command = true },
+	{ FIELD(12, "check", BOOL, check), NONZERO, .command = true },
 )
 #undef OF
 
@@ -620,8 +616,8 @@ REQUEST(OF, lx_object_ping_schema, "ping",
 REQUEST(OF, lx_object_fault_schema, "fault",
 	{ FIELD(1, "delay", BOOL, rule.delay) },
 	FAULT_FIELDS(OF, rule.),
-	{ NUMBER(13, "for_s", rule.for_s), .omit = LX_OMIT_ZERO },
-	{ FIELD(14, "all", BOOL, all), .omit = LX_OMIT_ZERO },
+	{ NUMBER(13, "for_s", rule.for_s), NONZERO },
+	{ FIELD(14, "all", BOOL, all), NONZERO },
 )
 #undef OF
 

@@ -38,8 +38,8 @@ TABLE(hook, "hook",
 	{ FIELD(4, "mode", STRP, mode), .col = "MODE" },
 	{ FIELD(5, "program", STRP, program), .col = "PROGRAM" },
 	{ FIELD(6, "reason", STR, reason), UNSET, .col = "WHY NOT" },
-	{ NUMBER(7, "tx_dropped", tx_dropped), .omit = LX_OMIT_ZERO },
-	{ NUMBER(8, "removed", removed), .omit = LX_OMIT_ZERO },
+	{ NUMBER(7, "tx_dropped", tx_dropped), NONZERO },
+	{ NUMBER(8, "removed", removed), NONZERO },
 	{ FIELD(9, "front", STR, front), UNSET },
 )
 #undef OF
@@ -50,7 +50,7 @@ TABLE(object, "object",
 	{ FIELD(2, "kind", STRP, kind), .col = "KIND" },
 	{ NUMBER(3, "id", id), .col = "ID" },
 	{ FIELD(4, "name", STR, name), .col = "NAME" },
-	{ NUMBER(5, "entries", entries), .omit = LX_OMIT_ZERO, .col = "ENTRIES" },
+	{ NUMBER(5, "entries", entries), NONZERO, .col = "ENTRIES" },
 	{ NUMBER(6, "memory", memory), .col = "BYTES" },
 )
 #undef OF
@@ -60,8 +60,8 @@ TABLE(table, "table",
 	{ FIELD(1, "table", STRP, name), .col = "TABLE" },
 	{ NUMBER(2, "used", used), .col = "IN USE" },
 	{ NUMBER(3, "max", max), .col = "AT MOST" },
-	{ NUMBER(4, "ready", ready), .omit = LX_OMIT_ZERO, .col = "READY" },
-	{ NUMBER(5, "memory", memory), .omit = LX_OMIT_ZERO, .col = "BYTES" },
+	{ NUMBER(4, "ready", ready), NONZERO, .col = "READY" },
+	{ NUMBER(5, "memory", memory), NONZERO, .col = "BYTES" },
 )
 #undef OF
 
@@ -93,21 +93,21 @@ TABLE(bpf, "bpf",
 
 #define REASON_(NAME, name, help) \
 	{ LX_FIELD_NUM(LX_LANE0_##NAME + 1, name, struct lx_stream_info, \
-		       reasons[LX_LANE0_##NAME]), .omit = LX_OMIT_ZERO },
+		       reasons[LX_LANE0_##NAME]), NONZERO },
 TABLE_OF(struct lx_stream_info, lane0, "lane0",
 	LX_LANE0_REASONS(REASON_)
 )
 
 #define STREAM_REFUSAL_(NAME, name, help) \
 	{ LX_FIELD_NUM(LX_REFUSED_##NAME + 1, name, struct lx_stream_info, \
-		       refused[LX_REFUSED_##NAME]), .omit = LX_OMIT_ZERO },
+		       refused[LX_REFUSED_##NAME]), NONZERO },
 TABLE_OF(struct lx_stream_info, stream_refused, "refused",
 	LX_REFUSALS(STREAM_REFUSAL_)
 )
 
 #define LANE_REFUSAL_(NAME, name, help) \
 	{ LX_FIELD_NUM(LX_REFUSED_##NAME + 1, name, struct lx_lane_info, \
-		       refused[LX_REFUSED_##NAME]), .omit = LX_OMIT_ZERO },
+		       refused[LX_REFUSED_##NAME]), NONZERO },
 TABLE_OF(struct lx_lane_info, lane_refused, "refused",
 	LX_REFUSALS(LANE_REFUSAL_)
 )
@@ -122,30 +122,30 @@ TABLE(stream, "stream",
 	{ NUMBER(1, "stream", index), .col = "STREAM" },
 	{ FIELD(2, "peer", NID, peer), .col = "PEER" },
 	{ FIELD(3, "remote", STR, remote), .col = "REMOTE" },
-	{ FIELD(4, "local", STR, local), .col = "LOCAL", .wide = true },
+	{ FIELD(4, "local", STR, local), WIDE("LOCAL") },
 	{ FIELD(5, "state", ENUM, state), LX_FIELD_NAMES(stream_names), .col = "STATE" },
 	{ FIELD(24, "why", ENUM, why), UNSET, LX_FIELD_NAMES(why_names), .col = "WHY" },
 	{ NUMBER(6, "messages", messages), .col = "MESSAGES" },
 	{ NUMBER(7, "lane_messages", lane_messages), .col = "BY LANES" },
 	{ NUMBER(8, "bytes", bytes), .col = "BYTES" },
-	{ NUMBER(9, "lane_bytes", lane_bytes), .col = "LANE BYTES", .wide = true },
+	{ NUMBER(9, "lane_bytes", lane_bytes), WIDE("LANE BYTES") },
 	{ NUMBER(10, "lane_percent", lane_percent), .col = "%" },
 	{ NUMBER(11, "extents", extents), .col = "EXTENTS" },
-	{ NUMBER(12, "cookies", cookies), .col = "COOKIES", .wide = true },
+	{ NUMBER(12, "cookies", cookies), WIDE("COOKIES") },
 	{ NUMBER(13, "credits", credits), .col = "CREDITS" },
 	{ NUMBER(14, "credits_min", credits_min), .col = "MIN" },
-	{ NUMBER(15, "packets", packets), .col = "PACKETS", .wide = true },
-	{ NUMBER(16, "resegmented", resegmented), .col = "RESEGMENTED", .wide = true },
-	{ NUMBER(17, "fragments", fragments), .col = "FRAGMENTS", .wide = true },
-	{ NUMBER(18, "unframed", unframed), .col = "UNFRAMED", .wide = true },
-	{ NUMBER(22, "gaps", gaps), .col = "GAPS", .wide = true },
-	{ NUMBER(19, "acks", acks), .col = "ACKS", .wide = true },
-	{ NUMBER(20, "busy", busy), .col = "BUSY", .wide = true },
+	{ NUMBER(15, "packets", packets), WIDE("PACKETS") },
+	{ NUMBER(16, "resegmented", resegmented), WIDE("RESEGMENTED") },
+	{ NUMBER(17, "fragments", fragments), WIDE("FRAGMENTS") },
+	{ NUMBER(18, "unframed", unframed), WIDE("UNFRAMED") },
+	{ NUMBER(22, "gaps", gaps), WIDE("GAPS") },
+	{ NUMBER(19, "acks", acks), WIDE("ACKS") },
+	{ NUMBER(20, "busy", busy), WIDE("BUSY") },
 	/* The same struct, as for the guard's counters. */
 	{ .key = "lane0", .attr = 21, .type = LX_FIELD_NEST, .sub = &lane0,
 	  .col = "TO LANE 0, BECAUSE" },
 	{ .key = "refused", .attr = 23, .type = LX_FIELD_NEST, .sub = &stream_refused,
-	  .col = "REFUSED, BECAUSE", .wide = true },
+	  WIDE("REFUSED, BECAUSE") },
 )
 #undef OF
 
@@ -153,7 +153,7 @@ TABLE(stream, "stream",
 TABLE(lane, "lane",
 	{ NUMBER(1, "lane", index), .col = "LANE" },
 	{ FIELD(2, "next_hop", NID, next_hop), .col = "NEXT HOP" },
-	{ FIELD(3, "remote", STR, remote), .col = "REMOTE", .wide = true },
+	{ FIELD(3, "remote", STR, remote), WIDE("REMOTE") },
 	{ FIELD(4, "local", STR, local), .col = "LOCAL" },
 	{ FIELD(5, "state", ENUM, state), LX_FIELD_NAMES(lane_names), .col = "STATE" },
 	{ NUMBER(6, "stream", stream), UNSET, .col = "STREAM" },
@@ -169,14 +169,14 @@ TABLE(lane, "lane",
 	{ NUMBER(18, "handovers_per_s", handovers_per_s), .col = "PER S" },
 	{ NUMBER(19, "wait_p50_us", wait_p50_us), .col = "WAIT P50" },
 	{ NUMBER(20, "wait_p99_us", wait_p99_us), .col = "P99" },
-	{ NUMBER(22, "grants", grants), .col = "GRANTS", .wide = true },
-	{ NUMBER(23, "stores", stores), .col = "STORES", .wide = true },
-	{ NUMBER(24, "stored", stored), .col = "BYTES STORED", .wide = true },
-	{ NUMBER(12, "acks", acks), .col = "ACKS", .wide = true },
-	{ NUMBER(13, "next_hop_credits", credits), .col = "CREDITS", .wide = true },
-	{ NUMBER(14, "next_hop_credits_min", credits_min), .col = "MIN", .wide = true },
+	{ NUMBER(22, "grants", grants), WIDE("GRANTS") },
+	{ NUMBER(23, "stores", stores), WIDE("STORES") },
+	{ NUMBER(24, "stored", stored), WIDE("BYTES STORED") },
+	{ NUMBER(12, "acks", acks), WIDE("ACKS") },
+	{ NUMBER(13, "next_hop_credits", credits), WIDE("CREDITS") },
+	{ NUMBER(14, "next_hop_credits_min", credits_min), WIDE("MIN") },
 	{ .key = "refused", .attr = 15, .type = LX_FIELD_NEST, .sub = &lane_refused,
-	  .col = "REFUSED, BECAUSE", .wide = true },
+	  WIDE("REFUSED, BECAUSE") },
 )
 #undef OF
 
@@ -187,7 +187,7 @@ static const char *const type_names[] = { "ack", "put", "get", "reply", "hello" 
 #define OF struct lx_ctl_trace
 TABLE(trace, "trace",
 	{ NUMBER(1, "time_us", mark.time_us) },
-	{ NUMBER(2, "lost", mark.lost), .omit = LX_OMIT_ZERO },
+	{ NUMBER(2, "lost", mark.lost), NONZERO },
 	{ NUMBER(3, "stream", stream) },
 	{ FIELD(4, "src", NID, src) },
 	{ FIELD(5, "dst", NID, dst) },
@@ -216,8 +216,8 @@ TABLE(guard, "guard",
 	{ FIELD(9, "accept", STR, accept), UNSET },
 	{ FIELD(3, "secure", BOOL, secure) },
 	{ NUMBER(4, "rate", rate) },
-	{ NUMBER(5, "burst", burst), .omit = LX_OMIT_ZERO },
-	{ NUMBER(6, "sources", sources), .omit = LX_OMIT_ZERO },
+	{ NUMBER(5, "burst", burst), NONZERO },
+	{ NUMBER(6, "sources", sources), NONZERO },
 	/* Offset 0: the sub-schema describes the counters of the same struct. */
 	{ .key = "packets", .attr = 7, .type = LX_FIELD_NEST, .sub = &counters },
 )

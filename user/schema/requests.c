@@ -17,9 +17,9 @@ static const struct lx_flag discover_flags[] = { { "force", NLM_F_EXCL, false },
 						 { NULL, 0, false } };
 
 /* As lnetctl sends by default. */
-static const struct lx_ctl_arg all_levels[] = { { "level", "9" }, { NULL, NULL } };
-static const struct lx_ctl_arg one_second[] = { { "timeout", "1000" }, { NULL, NULL } };
-static const struct lx_ctl_arg multi_rail[] = { { "Multi-Rail", "true" }, { NULL, NULL } };
+static const struct lx_ctl_arg all_levels[] = { { "level", "9" }, { 0 } };
+static const struct lx_ctl_arg one_second[] = { { "timeout", "1000" }, { 0 } };
+static const struct lx_ctl_arg multi_rail[] = { { "Multi-Rail", "true" }, { 0 } };
 
 /* clang-format off */
 

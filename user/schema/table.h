@@ -17,6 +17,10 @@
 #define FIELD(n, k, kind, m) LX_FIELD(n, k, kind, OF, m)
 #define NUMBER(n, k, m) LX_FIELD_NUM(n, k, OF, m)
 #define UNSET .omit = LX_OMIT_UNSET
+#define NONZERO .omit = LX_OMIT_ZERO
+/* The heading of a column that tables have only with -s; only if some value is not 0. */
+#define WIDE(title) .col = title, .wide = true
+#define RARE(title) .col = title, .rare = true
 
 #define TABLE_(linkage, type, var, text, ...)                                                      \
 	static const struct lx_field var##_fields[] = { __VA_ARGS__{ 0 } };                        \

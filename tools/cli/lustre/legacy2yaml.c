@@ -433,7 +433,7 @@ static const struct option longs[] = { { "modprobe", required_argument, NULL, 'm
 				       { "output", required_argument, NULL, 'o' },
 				       { "default-hop", no_argument, NULL, 'd' },
 				       { "help", no_argument, NULL, 'h' },
-				       { NULL, 0, NULL, 0 } };
+				       { 0 } };
 
 /* A number may follow as a separate word. */
 static void take_hop(struct convert *c, int argc, char **argv)
