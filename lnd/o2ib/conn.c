@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../user/base/array.h"
 #include "priv.h"
 
 /* RDMA writes of the longest plan: the peer's fragments plus the pieces of our memory. */
@@ -328,15 +327,8 @@ void lx_o2ib_conn_sent(struct lx_o2ib_conn *conn, unsigned int i, bool ok)
 
 unsigned int lx_o2ib_conn_load(const struct lx_o2ib_conn *conn)
 {
-	const struct lx_list *const lists[] = { &conn->q_reserved, &conn->q_nocred,
-						&conn->q_normal, &conn->active_txs };
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < LX_ARRAY_LEN(lists); i++) {
-		for (const struct lx_list *l = lists[i]->next; l != lists[i]; l = l->next)
-			n++;
-	}
-	return n;
+	return lx_list_count(&conn->q_reserved) + lx_list_count(&conn->q_nocred) +
+	       lx_list_count(&conn->q_normal) + lx_list_count(&conn->active_txs);
 }
 
 /* ---- end ------------------------------------------------------------------------------ */

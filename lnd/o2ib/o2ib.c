@@ -350,12 +350,8 @@ static void o2ib_conns(struct lx_ni *ni, const struct lx_nid *nid,
 static unsigned int o2ib_peers(struct lx_ni *ni)
 {
 	const struct lx_o2ib_net *net = ni->lnd_data;
-	struct lx_o2ib_peer *peer;
-	unsigned int n = 0;
 
-	lx_list_for_each (peer, &net->peers, link)
-		n++;
-	return n;
+	return lx_list_count(&net->peers);
 }
 
 /* The listener stays where it is. */

@@ -80,15 +80,6 @@ static bool peer_in_use(const struct lx_o2ib_peer *peer)
 	return !lx_list_empty(&peer->conns) || peer->dialling || peer->n_accepting;
 }
 
-static unsigned int n_conns(const struct lx_o2ib_peer *peer)
-{
-	unsigned int n = 0;
-
-	for (const struct lx_list *l = peer->conns.next; l != &peer->conns; l = l->next)
-		n++;
-	return n;
-}
-
 static unsigned int conns_wanted(const struct lx_o2ib_net *net)
 {
 	return net->ni->lnd_tun.value[LX_O2IB_NI_CONNS_PER_PEER];
@@ -275,7 +266,8 @@ static void conn_up(struct lx_o2ib_conn *conn)
 	lx_o2ib_conn_get(conn);
 	while (!conn->closing && (tx = lx_list_first(&peer->waiting, struct lx_o2ib_tx, link)))
 		lx_o2ib_conn_queue(conn, tx);
-	if (!conn->closing && conn->active && n_conns(peer) < conns_wanted(net) && !peer->dialling)
+	if (!conn->closing && conn->active && lx_list_count(&peer->conns) < conns_wanted(net) &&
+	    !peer->dialling)
 		dial(peer);
 	lx_o2ib_conn_put(conn);
 }

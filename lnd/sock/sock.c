@@ -371,12 +371,8 @@ static void sock_conns(struct lx_ni *ni, const struct lx_nid *nid,
 static unsigned int sock_peers(struct lx_ni *ni)
 {
 	const struct lx_sock_net *net = ni->lnd_data;
-	struct lx_sock_peer *peer;
-	unsigned int n = 0;
 
-	lx_list_for_each (peer, &net->peers, link)
-		n++;
-	return n;
+	return lx_list_count(&net->peers);
 }
 
 static void sock_count(struct lx_ni *ni)

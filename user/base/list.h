@@ -27,6 +27,15 @@ static inline bool lx_list_empty(const struct lx_list *l)
 	return l->next == l;
 }
 
+static inline size_t lx_list_count(const struct lx_list *l)
+{
+	size_t n = 0;
+
+	for (const struct lx_list *e = l->next; e != l; e = e->next)
+		n++;
+	return n;
+}
+
 static inline void lx_list_insert_(struct lx_list *e, struct lx_list *prev, struct lx_list *next)
 {
 	e->prev = prev;

@@ -149,12 +149,9 @@ int lx_announce_describe(struct lx_core *core, struct lx_neighbour_info **ret_li
 	size_t n = 0;
 
 	lx_count_refresh(core);
-	lx_list_for_each(peer, &core->peers, link)
-		n++;
-	list = calloc(n + 1, sizeof(*list));
+	list = calloc(lx_list_count(&core->peers) + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	n = 0;
 	lx_list_for_each(peer, &core->peers, link) {
 		const struct lx_nid *nid = neighbour_nid(peer);
 

@@ -185,14 +185,10 @@ int lx_recovery_describe(struct lx_core *core, struct lx_recovery_info **ret_lis
 	struct lx_core_ni *ni;
 	size_t n = 0;
 
-	lx_list_for_each(ni, &core->recovery_nis, recovery.link)
-		n++;
-	lx_list_for_each(pni, &core->recovery_peers, recovery.link)
-		n++;
-	list = calloc(n + 1, sizeof(*list));
+	list = calloc(lx_list_count(&core->recovery_nis) + lx_list_count(&core->recovery_peers) + 1,
+		      sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	n = 0;
 	lx_list_for_each(ni, &core->recovery_nis, recovery.link)
 		list[n++] = describe(core, &ni->ni.nid, ni->health.value, ni->health.ping_count,
 				     ni->health.next_ping);

@@ -224,16 +224,12 @@ int lx_udsp_delete(struct lx_core *core, int32_t index)
 
 int lx_udsp_describe_all(struct lx_core *core, struct lx_conf_udsp **ret_list, size_t *ret_n)
 {
-	struct lx_conf_udsp *list;
+	struct lx_conf_udsp *list = calloc(lx_list_count(&core->udsps) + 1, sizeof(*list));
 	struct lx_udsp *u;
 	size_t n = 0;
 
-	lx_list_for_each(u, &core->udsps, link)
-		n++;
-	list = calloc(n + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	n = 0;
 	lx_list_for_each(u, &core->udsps, link) {
 		list[n].index = n;
 		lx_policy_format(&u->policy, &list[n++]);

@@ -405,10 +405,5 @@ const char *lx_server_path(const struct lx_server *s)
 
 unsigned int lx_server_clients(const struct lx_server *s)
 {
-	unsigned int n = 0;
-	const struct lx_client *c;
-
-	lx_list_for_each(c, &s->clients, link)
-		n++;
-	return n;
+	return lx_list_count(&s->clients);
 }

@@ -184,16 +184,6 @@ static enum lx_lst_verdict control_batch(struct lx_selftest *s, const struct lx_
 
 /* ---- stat, debug (6) ----------------------------------------------------------------------- */
 
-static uint32_t count_zombies(const struct lx_selftest *s)
-{
-	struct lx_lst_session *session;
-	uint32_t n = 0;
-
-	lx_list_for_each (session, &s->zombies, link)
-		n++;
-	return n;
-}
-
 static void count_lnet(struct lx_selftest *s, struct lx_lst_lnet_counters *ret)
 {
 	struct lx_stats stats;
@@ -225,7 +215,7 @@ static int stat(struct lx_selftest *s, const struct lx_lst_msg *request, struct 
 	reply->stat_reply.framework = (struct lx_lst_framework_counters){
 		.running_ms = (lx_lst_service_now(s) - session->started_ns) / 1000000,
 		.active_batches = session->active_batches,
-		.zombie_sessions = count_zombies(s),
+		.zombie_sessions = lx_list_count(&s->zombies),
 		.brw_errors = session->brw_errors,
 		.ping_errors = session->ping_errors,
 	};
