@@ -210,6 +210,25 @@ stalls() {
 	unset 'load_pid[other]'
 }
 
+# bats test_tags=router
+@test "a client on a slow line: what its server sends to another does not wait behind its messages" {
+	two_servers
+	on lan1 tc qdisc add dev p-other root tbf rate 100mbit burst 64k latency 200ms ||
+		skip "this kernel has no sch_tbf"
+	begin_load other 10.1.0.5@tcp1 get $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m --inflight 4 -t 300
+	eventually "$PATIENCE" routed_by r1 50
+	[ "$LNETX_BPF" = off ] ||
+		eventually "$PATIENCE" log_has r1 'next_hop=10.1.0.5@tcp1 reason="it takes no more than'
+	begin_load client $CLIENT get $SERVER -r tcp2=10.1.0.11@tcp1 -s 64k --inflight 1 -w 1 -t 3
+	eventually "$PATIENCE" gone "${load_pid[client]}"
+	end_load client
+	all_arrived "$DIR/client.json"
+	# A message for the other takes 84 ms.
+	jq -e ".mean_us < 40000" "$DIR/client.json" || { cat "$DIR/client.json"; return 1; }
+	end_load other
+	all_arrived "$DIR/other.json"
+}
+
 # client, other ── r1 ── r2 ── server, healthy; all use each other. "gone" is one more client.
 two_in_a_row() {
 	local name

@@ -504,6 +504,61 @@ static void test_slow_link_behind(void **state)
 	assert_false(slow_within(20000, &(struct pattern){ 100, 80, .lag = 100 }));
 }
 
+/* For a second a message keeps coming, 200 KiB ahead of what a line behind us delivers. */
+static void behind_line(uint32_t bytes_per_ms)
+{
+	struct lx_lane *l = &fastpath->lane[0];
+	struct lx_stream *s = &fastpath->stream[0];
+
+	timed_world(50);
+	begin_on_lane(0, 0, 1 << 30, 200 << 10);
+	lx_env_lock(env); /* so the daemon looks when we say */
+	l->window_edge = 1 << 30;
+	for (unsigned int t = 0; t < 1000; t += LOOK) {
+		l->una += LOOK * bytes_per_ms;
+		s->acked = l->una;
+		s->high = s->arrived = l->una + (200 << 10);
+		fake_clock_go(LOOK);
+		lx_fp_lane_watch(fp(), 0, lx_sock_now());
+	}
+	l->word = (l->word & ~((uint64_t)LX_LANE_BUSY << 32 | UINT32_MAX)) | (uint32_t)l->una;
+	s->head = s->tail;
+	lx_env_unlock(env);
+}
+
+/* What others send to it, and to its neighbours on the same connection, need not wait. */
+static void test_slow_line_is_ours(void **state)
+{
+	behind_line(12500);
+	assert_true(eventually(lane_is_back, 20000));
+	assert_true(has_logged("it takes no more than 100 Mbit/s"));
+	for (unsigned int i = 0; i < 50; i++) {
+		fake_clock_go(1000);
+		assert_false(eventually(lane_is_live, 2));
+	}
+	fake_clock_run();
+	for (unsigned int i = 0; i < 20; i++)
+		fake_clock_go(1000);
+	assert_true(eventually(lane_is_live, 20000));
+}
+
+static void test_fast_line(void **state)
+{
+	behind_line(125000);
+	assert_false(eventually(lane_is_back, 300));
+}
+
+/* Where all lines are slow, it may be ours. */
+static void test_slow_lines(void **state)
+{
+	assert_true(eventually(fp_is_there, 20000));
+	lx_env_lock(env);
+	fp()->slow_rate = 100 * 1000 * 1000;
+	lx_env_unlock(env);
+	behind_line(12500);
+	assert_false(eventually(lane_is_back, 300));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +588,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_busy_lane, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lossy_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow_link_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slow_line_is_ours, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fast_line, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slow_lines, setup, teardown),
 	};
 
 	return SOCKFP_RUN(tests);

@@ -164,6 +164,7 @@ static void lane_give(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int ne
 	conn->narrow = !is_wide(conn);
 	if (!lx_tcpinfo_read(conn->facts.fd, &info))
 		fp->run[conn->lane].rtt_ns = info.rtt_us * 1000ull;
+	fp->run[conn->lane].best = fp->run[conn->lane].n_samples = 0;
 	conn->lane_state = LX_FP_LANE_GIVEN;
 	conn->back_ns = 0;
 	peer_lane_add(fp_peer, conn->lane);
@@ -206,11 +207,11 @@ static bool may_be_lane(const struct lx_fp_conn *conn)
 	return lx_fp_conn_on(conn) && !lx_sock_conn_read_only(conn->conn);
 }
 
-/* Whether a lane is switched off, or its window too small. */
+/* Whether a lane is switched off, its next hop slow, or its window too small. */
 static bool is_wanted_back(const struct lx_fp_neighbour *peer,
 			   const struct lx_fp_conn *conn)
 {
-	return !may_be_lane(conn) || conn->lane_state == LX_FP_LANE_WANTED ||
+	return peer->slow_rate || !may_be_lane(conn) || conn->lane_state == LX_FP_LANE_WANTED ||
 	       (peer->wide && conn->narrow);
 }
 
@@ -224,6 +225,7 @@ static void reserve(struct lx_fp_conn *conn)
 void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now)
 {
 	unsigned int bulk = 0, lanes = 0, others = 0;
+	bool slow = lx_fp_limit_is_slow(fp, peer, now);
 	struct lx_fp_conn *conn = NULL;
 
 	if (lx_fp_conn_obtain_all(fp, peer))
@@ -240,7 +242,7 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 		lanes += lx_fp_is_lane(conn);
 	}
 	peer->wide = false;
-	if (lx_fp_is_ending(peer))
+	if (slow || lx_fp_is_ending(peer))
 		return;
 	lx_sock_peer_facts(peer->peer, &peer->facts); /* its interface may have been replaced */
 	if (!lx_fp_on(fp, peer->facts.ni, peer->facts.ifindex))

@@ -152,6 +152,7 @@ void lx_fp_peer_gone(void *state, struct lx_sock_peer *sock_peer)
 	if (!peer)
 		return;
 	lx_fp_end_done(fp, peer, lx_sock_now());
+	lx_fp_limit_end(fp, peer);
 	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
 		if (dest_has(dest, peer->index))
 			forget(fp, dest);

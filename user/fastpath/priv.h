@@ -93,6 +93,7 @@ struct lx_fp_neighbour {
 	uint64_t since_ns; /* it is in this state */
 	uint64_t hold_ns, rest_ns; /* since when messages wait; when the next ones may */
 	uint64_t activity, quiet_ns; /* when something moved last */
+	uint64_t slow_ns, slow_rate; /* it has no lanes before; 0: it may have some */
 	uint64_t fin_ns, reset_ns; /* when its lanes last got them */
 	uint64_t gone_ns; /* when one of its old connections went last ... */
 	unsigned int n_old; /* ... and how many are left */
@@ -160,6 +161,7 @@ struct lx_fp_run {
 	uint64_t queued_una, queued_ns, sample, sample_ns;
 	/* the best rate of the last seconds, bytes a second, or 0; the smallest round trip */
 	uint64_t best, rtt_ns;
+	unsigned int n_samples; /* that the best is of */
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
 	/*
 	 * Bytes that the next hop should have acknowledged, the time since, and ACKs until then.
@@ -200,6 +202,7 @@ struct lx_fp {
 	struct lx_fp_offender offender[LX_OFFENDERS];
 	struct lx_fp_neighbour **peer;
 	struct lx_list conns;
+	uint64_t slow_rate; /* of all next hops without lanes as their lines are slow */
 	unsigned int n_ending; /* next hops with lanes that have to end */
 	unsigned int peer_at, lane_at; /* where the next tick continues */
 	uint64_t look_ns;  /* when all streams were last visited */
@@ -553,6 +556,12 @@ bool lx_fp_cut_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
  * lacks some of what has come of the lane's first message, and of what is behind it.
  */
 void lx_fp_limit_lane(struct lx_lane *lane, struct lx_fp_run *run, bool queued, uint64_t now);
+/* If its next hop has been slow for a while, it gets no lanes for a while. */
+void lx_fp_limit_slow(struct lx_fp *fp, unsigned int index, uint64_t now);
+/* Whether a next hop gets no lanes now. */
+bool lx_fp_limit_is_slow(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now);
+/* No longer. */
+void lx_fp_limit_end(struct lx_fp *fp, struct lx_fp_neighbour *peer);
 
 /* ---- ending.c */
 

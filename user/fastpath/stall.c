@@ -379,6 +379,7 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 	queued = turn == LX_FP_TURN_NEXT_HOP &&
 		 lx_stream_arrived(s) >= LX_READ(s->acked) + LX_AHEAD_MIN;
 	lx_fp_limit_lane(lane, run, queued, now);
+	lx_fp_limit_slow(fp, index, now);
 	lx_fp_store_watch(fp, index, turn, now);
 	others_wait(fp, index, first, turn, &extent, now);
 	if (now >= run->since_ns + limit && lx_fp_stream_is_open(fp, first))
