@@ -8,6 +8,7 @@
 #			build/log/bench-*, where a run in which nothing moves leaves a dump
 #			CASES=isolation: what neighbours of a failing node feel; CONNS=1,2,4
 #			CASES=small: how long small messages wait behind bulk; CONNS=1,2,4
+#			CASES=full-cpu: pings of a router in QEMU whose CPU is full
 #	make plots	draw the newest run in docs/results; RUN=build/bench.csv: this one. No root
 #	make demo	KEEP=1 shows the fast path at work, too, and leaves it up
 
@@ -35,7 +36,7 @@ need-root:
 bench: need-root
 	$(Q)tools/dist/deps build bench
 	+$(Q)V=$(V) $(AS_OWNER) tools/dist/progress -j$$(nproc) programs bench-programs
-	$(Q)$(if $(filter isolation small,$(CASES)),tools/bench/$(CASES) --programs $(B) \
+	$(Q)$(if $(filter isolation small full-cpu,$(CASES)),tools/bench/$(CASES) --programs $(B) \
 		$(if $(CONNS),--conns $(CONNS)) $(if $(RAILS),--rails $(RAILS)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)),\
 	tools/bench/bench --programs $(B) --json build/bench.json \
