@@ -19,7 +19,6 @@
  */
 #include <errno.h>
 #include <netinet/ip.h>
-#include <netinet/tcp.h>
 #include <string.h>
 
 #include "priv.h"

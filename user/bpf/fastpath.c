@@ -12,7 +12,6 @@
 #include "fastpath.skel.h"
 #include "hooks.h"
 
-#include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../io/netif.h"
 #include "../io/netlink.h"

@@ -17,7 +17,6 @@
 #include "guard.skel.h"
 #include "hooks.h"
 
-#include "../base/cleanup.h"
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../io/netif.h"

@@ -11,7 +11,6 @@
  *	does not: taken back from the node ─────▶ traces end, unloaded
  */
 #include <errno.h>
-#include <net/if.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

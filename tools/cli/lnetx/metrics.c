@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../user/base/cleanup.h"
 #include "lnetx.h"
 #include "metrics.h"
 
