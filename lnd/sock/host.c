@@ -264,6 +264,7 @@ static void on_work(struct lx_work *work)
 		uv_timer_init(lx_loop_uv(main_loop(host)), &host->tick);
 		host->tick.data = host;
 		host->tick_open = true;
+		host->ticked_ns = lx_clock_ns(CLOCK_BOOTTIME);
 	}
 	uv_timer_start(&host->tick, on_tick, host->tick_fast ? TICK_FAST_MS : TICK_MS,
 		       host->tick_fast ? TICK_FAST_MS : TICK_MS);

@@ -166,13 +166,13 @@ static void hear_anew(struct lx_sock_peer *peer, uint64_t now)
 
 static void note_absence(struct lx_sock_host *host, uint64_t now)
 {
-	int64_t before = host->ticked_ns, away;
+	int64_t away = -host->ticked_ns;
 	struct lx_sock_peer *peer;
 	struct lx_sock_net *net;
 
 	host->ticked_ns = lx_clock_ns(CLOCK_BOOTTIME);
-	away = host->ticked_ns - before;
-	if (!before || away <= (int64_t)AWAY_NS)
+	away += host->ticked_ns;
+	if (away <= (int64_t)AWAY_NS)
 		return;
 	lx_info("seconds=%lld reason=\"lnetxd did not run: it was stopped, the machine slept, "
 		"or has no CPU for it\" action=\"the silence of peers counts from now\"",

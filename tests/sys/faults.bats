@@ -325,7 +325,6 @@ make_asymmetric() {
 
 make_suspended() {
 	using
-	sleep 2 # it counts from its first second
 	kill -STOP "${daemon_pid[server]}"
 	sleep 5
 	kill -CONT "${daemon_pid[server]}"
