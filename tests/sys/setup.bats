@@ -463,6 +463,20 @@ sends_nowhere() {
 	found "10.1.0.2@tcp it answers neither port 988 nor ICMP"
 }
 
+# knows_in_time: a's doctor has asked several dead gateways, each of which takes it two seconds
+knows_in_time() {
+	! timeout 5 ip netns exec "${NS}a" "$LNETX_TOOLS/lnetx" doctor >"$DIR/out" || return 1
+	[ "$(grep -c "it answers neither port 988 nor ICMP; the route to tcp9 is down" "$DIR/out")" = 4 ]
+}
+
+@test "doctor: what does not answer is asked at once; a router that nobody pings" {
+	{ nets_yaml tcp eth0; route_yaml tcp9 10.1.0.{241..244}@tcp
+		echo 'routing: { enable: 1 }'; quick_yaml; } | config a
+	start a
+	eventually "$PATIENCE" knows_in_time
+	eventually "$PATIENCE" found "the NI is down: no neighbour has pinged this router, or sent through it, on tcp, and its messages take other NIs or fail"
+}
+
 @test "doctor: source ports above 1023, at both ends, with a guard and without" {
 	local ports='tunables: { tcp: { accept_port: 7988, accept_port_bulk: 7988 } }'
 	local launch="setpriv --bounding-set -net_bind_service --inh-caps -net_bind_service"

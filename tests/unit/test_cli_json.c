@@ -168,7 +168,7 @@ static void test_explain(void **state)
 	free(text);
 	json_has("lnetx -j explain peer 10.0.0.2@tcp1",
 		 "\"ways\":[{\"nid\":\"10.0.0.2@tcp1\",\"nis\":[{\"nid\":\"10.0.0.1@tcp1\","
-		 "\"status\":\"up\",\"interface\":\"eth0\"}],\"routes\":[]}]");
+		 "\"status\":\"up\",\"interfaces\":{\"0\":\"eth0\"}");
 	json_has("lnetx -j explain peer 10.0.0.2@tcp1",
 		 "\"srtt_us\":77,\"unacked_segments\":5,\"cwnd_segments\":10");
 	/* Behind a gateway: the connections are the gateway's. */

@@ -332,8 +332,7 @@ static json_t *lost(int64_t sent, int64_t resent, int64_t other)
 	json_t *after = conns_with(1000000 + sent, 900000 + resent, 5 + other);
 	unsigned int n;
 
-	d.nets = json_pack("[{ss, s[{ss, s{ss}}]}]", "net type", "tcp1", "local NI(s)", "nid",
-			   "192.0.2.1@tcp1", "interfaces", "0", "eth1");
+	d.nis = json_pack("[{ss, s{ss}}]", "nid", "192.0.2.1@tcp1", "interfaces", "0", "eth1");
 	json_object_set_new(d.nodes, "192.0.2.2@tcp1", json_string("192.0.2.9@tcp"));
 	assert_true(lx_doctor_has_resent(before));
 	lx_doctor_loss(&d, before, after);
@@ -341,7 +340,7 @@ static json_t *lost(int64_t sent, int64_t resent, int64_t other)
 	assert_int_equal(n, 0); /* advice: TCP sends it again */
 	json_decref(d.found.list);
 	json_decref(d.nodes);
-	json_decref(d.nets);
+	json_decref(d.nis);
 	json_decref(before);
 	json_decref(after);
 	return list;

@@ -34,6 +34,8 @@ static void fini(struct lx_doctor *d)
 	json_decref(d->peers);
 	json_decref(d->routes);
 	json_decref(d->status);
+	json_decref(d->nis);
+	json_decref(d->peer_nis);
 	json_decref(d->nodes);
 	json_decref(d->silent);
 	json_decref(d->found.list);
@@ -61,14 +63,12 @@ static void check_ni(struct lx_doctor *d, const json_t *ni)
 
 static void check_nis(struct lx_doctor *d)
 {
-	const json_t *status = d->status, *net, *ni;
-	size_t i, j, n = 0;
+	const json_t *status = d->status, *ni;
+	size_t i, n = 0;
 
-	json_array_foreach (d->nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
-			check_ni(d, ni);
-			n += strcmp(lx_json_text(ni, "nid"), "0@lo") != 0;
-		}
+	json_array_foreach (d->nis, i, ni) {
+		check_ni(d, ni);
+		n += strcmp(lx_json_text(ni, "nid"), "0@lo") != 0;
 	}
 	if (*lx_json_text(status, "missing"))
 		lx_findings_add(
@@ -163,26 +163,22 @@ static int64_t drops_of(const json_t *ni)
 /* Peers whose messages were dropped since d->peers were listed: "; to NID, NID", or nothing. */
 static void name_hops(struct lx_doctor *d, char *buf, size_t size)
 {
-	json_t *now = lx_doctor_list(d, LX_CTL_PEER), *peer, *ni;
+	json_t *now = lx_doctor_list(d, LX_CTL_PEER), *ni;
+	json_t *nis = lx_doctor_rows(now, lx_object_peers.rows);
 	const char *sep = "; to ";
-	size_t i, j, used = 0;
+	size_t i, used = 0;
 
 	*buf = '\0';
-	json_array_foreach (now, i, peer) {
-		const json_t *nis =
-			json_object_get(json_array_get(d->peers, i), lx_object_peers.rows);
+	json_array_foreach (nis, i, ni) {
+		const json_t *was = json_array_get(d->peer_nis, i);
 
-		json_array_foreach (json_object_get(peer, lx_object_peers.rows), j, ni) {
-			const json_t *was = json_array_get(nis, j);
-
-			if (strcmp(lx_json_text(was, "nid"), lx_json_text(ni, "nid")) ||
-			    drops_of(ni) <= drops_of(was) || used >= size)
-				continue;
-			used += snprintf(buf + used, size - used, "%s%s", sep,
-					 lx_json_text(ni, "nid"));
-			sep = ", ";
-		}
+		if (strcmp(lx_json_text(was, "nid"), lx_json_text(ni, "nid")) ||
+		    drops_of(ni) <= drops_of(was) || used >= size)
+			continue;
+		used += snprintf(buf + used, size - used, "%s%s", sep, lx_json_text(ni, "nid"));
+		sep = ", ";
 	}
+	json_decref(nis);
 	json_decref(now);
 }
 
@@ -289,6 +285,7 @@ static int load(struct lx_doctor *d)
 	if (err)
 		return err;
 	d->found.list = json_array();
+	d->nis = lx_doctor_rows(d->nets, lx_object_nets.rows);
 	err = lx_doctor_host_load(d);
 	return err ? lx_session_fail(d->session, err, "cannot look at this machine: %s",
 				     strerror(-err))

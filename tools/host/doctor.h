@@ -8,19 +8,24 @@
 #define LX_TOOLS_DOCTOR_H
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdbool.h>
 
+#include "../../user/io/duplicate.h"
 #include "../cli/common/requests.h"
 #include "findings.h"
+#include "reach.h"
 #include "rtnl.h"
 
-#define LX_DOCTOR_REACH_MAX 4 /* nodes that are asked, which takes up to two seconds each */
+#define LX_DOCTOR_REACH_MAX 4 /* nodes that are asked */
 #define LX_DOCTOR_NAMED_MAX 8 /* peers that are named with a fault of one kind */
 
 /* A tcp NI, with the address and the interface that it has in Linux. */
 struct lx_doctor_ni {
-	const char *nid, *net;
+	const char *nid, *net; /* the latter with its @ */
 	struct lx_netif netif;
+	bool shared; /* another machine has its address, too, ... */
+	char mac[LX_MAC_TEXT]; /* ... this one */
 };
 
 struct lx_doctor_host {
@@ -36,9 +41,10 @@ struct lx_doctor {
 	struct lx_doctor_host host;
 	struct lx_findings found;
 	json_t *nets, *peers, *routes, *status; /* as lnetxd shows them; all but nets may be NULL */
+	json_t *nis, *peer_nis; /* of all nets, and of all peers */
 	json_t *nodes; /* by NID and by address: the primary NID */
 	json_t *silent; /* nets on which nobody answers: an object, by name */
-	struct lx_nid lost[LX_DOCTOR_REACH_MAX]; /* nodes that LNet does not reach */
+	struct lx_reach lost[LX_DOCTOR_REACH_MAX]; /* nodes that LNet does not reach */
 	unsigned int n_lost;
 	unsigned int n_slow; /* peers whose messages lnetxd itself forwards */
 };
@@ -51,12 +57,36 @@ static inline json_t *lx_doctor_list(struct lx_doctor *d, enum lx_ctl_object obj
 	return lx_request_show_all(d->session, object, LX_LEVEL_OWN, &list) ? NULL : list;
 }
 
+/* The rows of all in such a list, by the key that they have there. */
+static inline json_t *lx_doctor_rows(const json_t *list, const char *key)
+{
+	json_t *rows = json_array(), *one;
+	size_t i;
+
+	json_array_foreach ((json_t *)list, i, one)
+		json_array_extend(rows, json_object_get(one, key));
+	return rows;
+}
+
 /* The same for an object of which there is one. */
 static inline json_t *lx_doctor_row(struct lx_doctor *d, enum lx_ctl_object object)
 {
 	json_t *row;
 
 	return lx_request_first(d->session, object, NULL, LX_LEVEL_OWN, &row) ? NULL : row;
+}
+
+/* Calls @fn for the first eight of @n items, all at once: what waits for answers of others. */
+static inline void lx_doctor_together(void *(*fn)(void *item), void *items, size_t size, size_t n)
+{
+	pthread_t thread[8];
+	size_t i = 0;
+
+	while (i < n && i < sizeof(thread) / sizeof(thread[0]) &&
+	       !pthread_create(&thread[i], NULL, fn, (char *)items + i * size))
+		i++;
+	while (i--)
+		pthread_join(thread[i], NULL);
 }
 
 /* Fills d->nodes. */

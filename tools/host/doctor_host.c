@@ -11,35 +11,28 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
-#include "../../user/io/duplicate.h"
 #include "../cli/common/json.h"
 #include "device.h"
 #include "doctor.h"
 #include "rxqueue.h"
 #include "sysctl.h"
 
-#define PROBED_MAX 8 /* NIs whose addresses are asked for, which takes half a second each */
-
 /* ---- NIs as Linux has them --------------------------------------------------------- */
 
 static int list_nis(struct lx_doctor *d)
 {
-	const json_t *net, *row;
-	size_t i, j, n = 0;
+	const json_t *row;
+	size_t i;
 
-	json_array_foreach (d->nets, i, net)
-		n += json_array_size(json_object_get(net, lx_object_nets.rows));
-	d->host.ni = calloc(n + 1, sizeof(*d->host.ni));
+	d->host.ni = calloc(json_array_size(d->nis) + 1, sizeof(*d->host.ni));
 	if (!d->host.ni)
 		return -ENOMEM;
-	json_array_foreach (d->nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, row) {
-			struct lx_doctor_ni *ni = &d->host.ni[d->host.n_nis];
+	json_array_foreach (d->nis, i, row) {
+		struct lx_doctor_ni *ni = &d->host.ni[d->host.n_nis];
 
-			ni->net = lx_json_text(net, "net type");
-			ni->nid = lx_json_text(row, "nid");
-			d->host.n_nis += !lx_device_of(ni->nid, &ni->netif);
-		}
+		ni->nid = lx_json_text(row, "nid");
+		ni->net = strchr(ni->nid, '@');
+		d->host.n_nis += !lx_device_of(ni->nid, &ni->netif);
 	}
 	return 0;
 }
@@ -124,17 +117,24 @@ static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 			name, other->netif.name);
 }
 
-static void check_duplicate(struct lx_doctor *d, const struct lx_doctor_ni *ni)
+/* Looks for another machine with the address of an NI, a struct lx_doctor_ni. */
+static void *look_for(void *ni)
 {
-	char mac[LX_MAC_TEXT];
+	struct lx_doctor_ni *own = ni;
 	struct lx_nid nid;
 
-	if (!lx_nid_parse(ni->nid, &nid) && lx_duplicate_find(&nid, mac) > 0)
+	own->shared = !lx_nid_parse(own->nid, &nid) && lx_duplicate_find(&nid, own->mac) > 0;
+	return NULL;
+}
+
+static void check_duplicate(struct lx_doctor *d, const struct lx_doctor_ni *ni)
+{
+	if (ni->shared)
 		lx_findings_add(
 			&d->found, true, ni->nid,
 			"find that machine, at the switch; one of the two needs another address",
 			"another machine has its address, too: the one with MAC address %s on %s",
-			mac, ni->netif.name);
+			ni->mac, ni->netif.name);
 }
 
 static void check_mtu(struct lx_doctor *d, const struct lx_doctor_ni *ni)
@@ -167,17 +167,15 @@ static bool is_neighbour(const struct lx_doctor *d, const union lx_addr *addr)
 
 static long long count_neighbours(const struct lx_doctor *d, sa_family_t family)
 {
-	const json_t *peer, *row;
+	const json_t *row;
 	long long n = 0;
-	size_t i, j;
+	size_t i;
 
-	json_array_foreach (d->peers, i, peer) {
-		json_array_foreach (json_object_get(peer, lx_object_peers.rows), j, row) {
-			union lx_addr addr;
+	json_array_foreach (d->peer_nis, i, row) {
+		union lx_addr addr;
 
-			n += !lx_device_addr(lx_json_text(row, "nid"), &addr) &&
-			     addr.sa.sa_family == family && is_neighbour(d, &addr);
-		}
+		n += !lx_device_addr(lx_json_text(row, "nid"), &addr) &&
+		     addr.sa.sa_family == family && is_neighbour(d, &addr);
 	}
 	return n;
 }
@@ -277,13 +275,14 @@ void lx_doctor_host_fini(struct lx_doctor_host *h)
 
 void lx_doctor_host(struct lx_doctor *d, bool router)
 {
-	for (size_t i = 0; i < d->host.n_nis; i++) {
-		const struct lx_doctor_ni *ni = &d->host.ni[i];
+	struct lx_doctor_ni *ni = d->host.ni;
+	size_t n = d->host.n_nis;
 
+	lx_doctor_together(look_for, ni, sizeof(*ni), n);
+	for (; ni < d->host.ni + n; ni++) {
 		check_subnet(d, ni);
 		check_mtu(d, ni);
-		if (i < PROBED_MAX)
-			check_duplicate(d, ni);
+		check_duplicate(d, ni);
 		if (router)
 			check_queues(d, ni);
 	}

@@ -76,14 +76,12 @@ static json_t *sums_of(const json_t *before, const json_t *after)
 
 static const char *interface_of(const struct lx_doctor *d, const char *nid)
 {
-	const json_t *net, *ni;
-	size_t i, j;
+	const json_t *ni;
+	size_t i;
 
-	json_array_foreach (d->nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_object_nets.rows), j, ni) {
-			if (!strcmp(lx_json_text(ni, "nid"), nid))
-				return lx_json_text(json_object_get(ni, "interfaces"), "0");
-		}
+	json_array_foreach (d->nis, i, ni) {
+		if (!strcmp(lx_json_text(ni, "nid"), nid))
+			return lx_json_text(json_object_get(ni, "interfaces"), "0");
 	}
 	return "";
 }

@@ -6,26 +6,42 @@
 #include "doctor.h"
 #include "echo.h"
 
-/* TCP sends small messages, but waits for the end of large ones; then LNet gives up. */
-static void check(struct lx_doctor *d, const char *text)
+struct path {
+	const struct lx_doctor_host *host;
+	const char *to;
+	unsigned int mtu, passed; /* mtu: 0: large ones arrive, or none does */
+};
+
+/* From the first NI of which packets get lost. */
+static void *look(void *path)
 {
-	const char *net = strchr(text, '@');
-	unsigned int mtu, passed;
-	struct lx_finding one = lx_doctor_about(
-		d, LX_FINDING_NET, text, "the same MTU on all interfaces and switch ports between");
+	struct path *p = path;
+	const char *net = strchr(p->to, '@');
 	struct lx_nid own, nid;
 
-	for (size_t i = 0; net && i < d->host.n_nis; i++) {
-		if (strcmp(d->host.ni[i].net, net + 1) || lx_nid_parse(text, &nid) ||
-		    lx_nid_parse(d->host.ni[i].nid, &own) ||
-		    lx_echo_mtu(&own, &nid, &mtu, &passed) || !passed || passed >= mtu)
-			continue;
-		one.problem = true;
-		lx_findings_put(&d->found, &one,
-				"packets of %u bytes to it get lost, those of %u arrive", mtu,
-				passed);
-		return;
+	for (size_t i = 0; net && i < p->host->n_nis; i++) {
+		if (!strcmp(p->host->ni[i].net, net) && !lx_nid_parse(p->to, &nid) &&
+		    !lx_nid_parse(p->host->ni[i].nid, &own) &&
+		    !lx_echo_mtu(&own, &nid, &p->mtu, &p->passed) && p->passed &&
+		    p->passed < p->mtu)
+			return NULL;
 	}
+	p->mtu = 0;
+	return NULL;
+}
+
+/* TCP sends small messages, but waits for the end of large ones; then LNet gives up. */
+static void check(struct lx_doctor *d, const struct path *p)
+{
+	struct lx_finding one =
+		lx_doctor_about(d, LX_FINDING_NET, p->to,
+				"the same MTU on all interfaces and switch ports between");
+
+	one.problem = true;
+	if (p->mtu)
+		lx_findings_put(&d->found, &one,
+				"packets of %u bytes to it get lost, those of %u arrive", p->mtu,
+				p->passed);
 }
 
 /* Adds a NID that has not acknowledged something yet. */
@@ -38,15 +54,19 @@ static void suspect(json_t *nids, const json_t *row, const char *key, const char
 void lx_doctor_mtu(struct lx_doctor *d, const json_t *conns)
 {
 	json_t *nids = json_object(), *lanes = lx_doctor_list(d, LX_CTL_LANE), *row, *unused;
+	struct path path[LX_DOCTOR_REACH_MAX];
 	const char *nid;
-	size_t i;
+	size_t i, n = 0;
 
 	json_array_foreach ((json_t *)conns, i, row)
 		suspect(nids, row, "peer", "unacked_segments");
 	json_array_foreach (lanes, i, row)
 		suspect(nids, row, "next_hop", "unacked");
 	json_object_foreach (nids, nid, unused)
-		check(d, nid);
+		path[n++] = (struct path){ .host = &d->host, .to = nid };
+	lx_doctor_together(look, path, sizeof(path[0]), n);
+	for (i = 0; i < n; i++)
+		check(d, &path[i]);
 	json_decref(nids);
 	json_decref(lanes);
 }

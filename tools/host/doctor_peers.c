@@ -9,7 +9,6 @@
 
 #include "../cli/common/json.h"
 #include "doctor.h"
-#include "reach.h"
 
 #define SILENT_MIN 2 /* neighbours; one alone may itself be the cause */
 #define RECENT_S 600 /* refusals */
@@ -33,6 +32,7 @@ void lx_doctor_peers_load(struct lx_doctor *d)
 	size_t i, j;
 
 	d->peers = lx_doctor_list(d, LX_CTL_PEER);
+	d->peer_nis = lx_doctor_rows(d->peers, lx_object_peers.rows);
 	d->nodes = json_object();
 	d->silent = json_object();
 	json_array_foreach (d->peers, i, peer) {
@@ -63,30 +63,28 @@ static void is_lost(struct lx_doctor *d, const char *text)
 	if (d->n_lost == LX_DOCTOR_REACH_MAX || lx_nid_parse(text, &nid))
 		return;
 	for (unsigned int i = 0; i < d->n_lost; i++) {
-		if (lx_nid_eq(&d->lost[i], &nid))
+		if (lx_nid_eq(&d->lost[i].nid, &nid))
 			return;
 	}
-	d->lost[d->n_lost++] = nid;
+	d->lost[d->n_lost++].nid = nid;
 }
 
 /* ---- nets -------------------------------------------------------------------------- */
 
 /* How many NIDs of peers on a net are known, and how many of them are down. */
-static void count_net(const json_t *peers, uint32_t net, unsigned int *ret_n,
+static void count_net(const json_t *peer_nis, uint32_t net, unsigned int *ret_n,
 		      unsigned int *ret_down)
 {
-	const json_t *peer, *row;
 	struct lx_nid nid;
-	size_t i, j;
+	const json_t *row;
+	size_t i;
 
 	*ret_n = *ret_down = 0;
-	json_array_foreach ((json_t *)peers, i, peer) {
-		json_array_foreach (json_object_get(peer, lx_object_peers.rows), j, row) {
-			if (lx_nid_parse(lx_json_text(row, "nid"), &nid) || lx_nid_net(&nid) != net)
-				continue;
-			++*ret_n;
-			*ret_down += *lx_json_text(row, "down_reason") != 0;
-		}
+	json_array_foreach ((json_t *)peer_nis, i, row) {
+		if (lx_nid_parse(lx_json_text(row, "nid"), &nid) || lx_nid_net(&nid) != net)
+			continue;
+		++*ret_n;
+		*ret_down += *lx_json_text(row, "down_reason") != 0;
 	}
 }
 
@@ -121,7 +119,7 @@ static void check_silent_nets(struct lx_doctor *d)
 
 		if (lx_net_parse(name, &number))
 			continue;
-		count_net(d->peers, number, &n, &down);
+		count_net(d->peer_nis, number, &n, &down);
 		if (n < SILENT_MIN || down < n)
 			continue;
 		json_object_set_new(d->silent, name, json_true());
@@ -299,46 +297,41 @@ static void check_recovery(struct lx_doctor *d, const json_t *routes)
 /* Peers that are idle make room for others; those that are not keep them out. */
 static void check_peers_max(struct lx_doctor *d)
 {
-	const json_t *peer;
 	int64_t most = 0;
-	long long n = 0;
-	size_t i;
 
-	json_array_foreach (d->peers, i, peer)
-		n += json_array_size(json_object_get(peer, lx_object_peers.rows));
 	lx_request_tunable(d->session, "lnet", "peers_max", &most);
 	lx_findings_add_full(
-		&d->found, "peers", n, most,
+		&d->found, "peers", json_array_size(d->peer_nis), most,
 		"lnetx peer show: are these all yours? lnetx tunable set lnet peers_max N");
 }
 
 /* ---- their machines ---------------------------------------------------------------- */
 
 /* Where LNet does not get an answer, who does? */
-static void check_reach(struct lx_doctor *d, const struct lx_nid *nid, uint16_t port)
+static void check_reach(struct lx_doctor *d, const struct lx_reach *reach)
 {
-	const char *about = lx_nid_str(nid);
+	const char *about = lx_nid_str(&reach->nid);
 	struct lx_finding one = lx_doctor_about(d, LX_FINDING_THERE, about, NULL);
-	struct lx_reach reach;
 
-	if (lx_reach_look(nid, port, &reach) || !reach.tcp)
+	if (!reach->tcp)
 		return;
-	if (reach.tcp == -ECONNREFUSED) {
+	if (reach->tcp == -ECONNREFUSED) {
 		one.next = "start LNet there";
 		lx_findings_put(
 			&d->found, &one,
 			"its machine is on, and nothing listens on port %u: no LNet runs there",
-			port);
-	} else if (reach.icmp > 0) {
+			reach->port);
+	} else if (reach->icmp > 0) {
 		one.next = "the firewalls of both and between them; there: lnetx guard show";
 		lx_findings_put(
 			&d->found, &one,
 			"it answers ICMP, but not port %u: a firewall, or its guard, drops our "
 			"connections",
-			port);
-	} else if (!reach.icmp) {
+			reach->port);
+	} else if (!reach->icmp) {
 		one.next = "is that machine on? ip route get its address";
-		lx_findings_put(&d->found, &one, "it answers neither port %u nor ICMP", port);
+		lx_findings_put(&d->found, &one, "it answers neither port %u nor ICMP",
+				reach->port);
 	}
 }
 
@@ -349,7 +342,10 @@ static void check_lost(struct lx_doctor *d)
 	if (!d->n_lost || lx_request_tunable(d->session, "tcp", "accept_port", &port))
 		return;
 	for (unsigned int i = 0; i < d->n_lost; i++)
-		check_reach(d, &d->lost[i], port);
+		d->lost[i].port = port;
+	lx_doctor_together(lx_reach_look, d->lost, sizeof(d->lost[0]), d->n_lost);
+	for (unsigned int i = 0; i < d->n_lost; i++)
+		check_reach(d, &d->lost[i]);
 }
 
 static const char ports_next[] =

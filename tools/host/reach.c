@@ -36,12 +36,13 @@ static int try_tcp(const struct lx_nid *nid, uint16_t port)
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) ? -errno : -error;
 }
 
-int lx_reach_look(const struct lx_nid *nid, uint16_t port, struct lx_reach *ret_reach)
+void *lx_reach_look(void *reach)
 {
-	if (nid->type != LX_NET_TCP)
-		return -EOPNOTSUPP;
-	*ret_reach = (struct lx_reach){ .tcp = try_tcp(nid, port) };
-	if (ret_reach->tcp && ret_reach->tcp != -ECONNREFUSED)
-		ret_reach->icmp = lx_echo_answers(nid);
-	return 0;
+	struct lx_reach *r = reach;
+
+	if (r->nid.type == LX_NET_TCP)
+		r->tcp = try_tcp(&r->nid, r->port);
+	if (r->tcp && r->tcp != -ECONNREFUSED)
+		r->icmp = lx_echo_answers(&r->nid);
+	return NULL;
 }

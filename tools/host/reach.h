@@ -8,15 +8,14 @@
 #include <lnetx/nid.h>
 
 struct lx_reach {
-	int tcp; /* 0: it takes connections; -ECONNREFUSED; -ETIMEDOUT: silence, or another errno */
+	struct lx_nid nid;
+	uint16_t port; /* of its acceptor */
+	int tcp; /* 0: it takes connections, or is none of TCP; -ECONNREFUSED; -ETIMEDOUT: silence,
+		    or another errno */
 	int icmp; /* 1: it answers; 0: it does not; or -errno: not known. Asked if @tcp is silent */
 };
 
-/**
- * lx_reach_look - ask the address of a NID
- * @port: of its acceptor
- * Takes two seconds if nobody answers. Returns 0, or -EOPNOTSUPP: it is none of TCP.
- */
-int lx_reach_look(const struct lx_nid *nid, uint16_t port, struct lx_reach *ret_reach);
+/* Asks the address of a NID, a struct lx_reach, which takes two seconds if nobody answers. */
+void *lx_reach_look(void *reach);
 
 #endif

@@ -84,27 +84,15 @@ static json_t *routes_to(const json_t *routes, const char *nid)
 /* The way to one of its NIDs: NIs of ours on its net, or else routes. */
 static void add_way(struct page *p, json_t *ways, const json_t *routes, const char *nid)
 {
-	json_t *nis = net_of(p, nid), *list, *one;
-	json_t *way = json_pack("{ss, s[], s[]}", "nid", nid, "nis", "routes");
+	json_t *nis = net_of(p, nid), *list = nis ? json_array() : routes_to(routes, nid), *one;
 	size_t i;
 
-	json_array_append_new(ways, way);
-	json_array_foreach (nis, i, one)
-		json_array_append_new(
-			json_object_get(way, "nis"),
-			json_pack("{sO, sO, sO*, sO*, sO*}", "nid", json_object_get(one, "nid"),
-				  "status", json_object_get(one, "status"), "interface",
-				  json_object_get(json_object_get(one, "interfaces"), "0"),
-				  "down_since", json_object_get(one, "down_since"), "down_reason",
-				  json_object_get(one, "down_reason")));
-	if (nis) {
+	json_array_append_new(ways,
+			      json_pack("{ss, sO*, so}", "nid", nid, "nis", nis, "routes", list));
+	if (nis)
 		json_object_set_new(p->hops, nid, json_true());
-		return;
-	}
-	list = routes_to(routes, nid);
 	json_array_foreach (list, i, one)
 		json_object_set_new(p->hops, lx_json_text(one, "gateway"), json_true());
-	json_object_set_new(way, "routes", list);
 }
 
 static void add_ways(struct page *p)
@@ -259,7 +247,7 @@ static void print_way(const json_t *way)
 
 	json_array_foreach ((json_t *)nis, i, one) {
 		printf("  way       by %s on %s, ", lx_json_text(one, "nid"),
-		       lx_json_text(one, "interface"));
+		       lx_json_text(json_object_get(one, "interfaces"), "0"));
 		print_state(lx_json_text(one, "status"), one);
 		putchar('\n');
 	}
