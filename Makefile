@@ -353,7 +353,7 @@ $(B)/tests/test_doctor: $(B)/tests/unit/test_doctor.o \
 		$(filter-out $(B)/tools/cli/main.o,$(call obj,$(CLI_SRCS))) \
 		$(B)/tests/libhelp.a $(B)/libselftest.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson -lm \
-		-Wl$(comma)--wrap=adjtimex$(comma)--wrap=lx_request_first)
+		-Wl$(comma)--wrap=adjtimex$(comma)--wrap=lx_request_row)
 
 # The tools' arguments, beside the other ways to say the same.
 $(B)/tests/test_schema: $(B)/tests/unit/test_schema.o \

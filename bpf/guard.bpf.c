@@ -100,12 +100,12 @@ static struct lx_guard_source *lx_guard_source_of(const struct lx_packet *p)
 	return bpf_map_lookup_elem(&sources, p->src);
 }
 
-static int lx_guard_is_listener(const struct lx_packet *p)
+static __u32 *lx_guard_listener_of(const struct lx_packet *p)
 {
 	struct lx_guard_listener key = { .port = p->dport };
 
 	memcpy(key.addr, p->dst, sizeof(key.addr));
-	return bpf_map_lookup_elem(&listeners, &key) != 0;
+	return bpf_map_lookup_elem(&listeners, &key);
 }
 
 /* Records the source of a dropped SYN, and why; the daemon logs it (user/daemon/refusals.c). */

@@ -18,11 +18,11 @@
 #define LX_GUARD_PORT_PRIVILEGED 1023
 #define LX_GUARD_RATE_TRIES 4
 
-/* NULL: no such entry; lx_guard_source_of(): no room. */
+/* NULL: no such entry; lx_guard_source_of(): no room. A listener's value counts its SYNs. */
 static struct lx_guard_ban *lx_guard_ban_of(const struct lx_packet *p);
 static struct lx_guard_rule *lx_guard_rule_of(const struct lx_packet *p);
 static struct lx_guard_source *lx_guard_source_of(const struct lx_packet *p);
-static int lx_guard_is_listener(const struct lx_packet *p);
+static __u32 *lx_guard_listener_of(const struct lx_packet *p);
 
 /**
  * lx_guard_pays - whether a SYN is within the rate limit of its source
@@ -78,7 +78,9 @@ LX_INLINE enum lx_guard_verdict lx_guard_check(const struct lx_guard_config *con
 					       enum lx_packet_kind kind, const struct lx_packet *p,
 					       __u64 now)
 {
+	enum lx_guard_verdict verdict;
 	struct lx_guard_ban *ban;
+	__u32 *syns;
 
 	if (kind == LX_PACKET_OTHER)
 		return LX_GUARD_OTHER;
@@ -89,13 +91,17 @@ LX_INLINE enum lx_guard_verdict lx_guard_check(const struct lx_guard_config *con
 	}
 	if (kind == LX_PACKET_TRUNCATED)
 		return LX_GUARD_UNPARSED;
-	if (kind == LX_PACKET_IP || !lx_guard_is_listener(p))
+	syns = kind == LX_PACKET_IP ? 0 : lx_guard_listener_of(p);
+	if (!syns)
 		return LX_GUARD_OTHER;
 	if (kind == LX_PACKET_TCP_FRAGMENT)
 		return LX_GUARD_FRAGMENT;
 	if ((p->flags & (LX_TCP_SYN | LX_TCP_ACK)) != LX_TCP_SYN)
 		return LX_GUARD_ACCEPTED;
-	return lx_guard_syn(config, p, now);
+	verdict = lx_guard_syn(config, p, now);
+	if (verdict == LX_GUARD_ACCEPTED)
+		__sync_fetch_and_add(syns, 1);
+	return verdict;
 }
 
 #endif

@@ -196,6 +196,12 @@ struct lx_lane_info {
 
 #define LX_GUARD_ACCEPT_TEXT 16
 
+/* An acceptor of an NI, and the SYNs that have passed, since it is guarded. */
+struct lx_guard_listener_info {
+	char ifname[IF_NAMESIZE];
+	uint32_t syns;
+};
+
 struct lx_guard_info {
 	bool loaded;
 	bool active; /* there is something to enforce, and it sees all packets of all NIs */
@@ -206,6 +212,8 @@ struct lx_guard_info {
 	uint32_t rate, burst; /* SYNs per second and source; 0: no limit */
 	uint32_t sources; /* with a history, if there is a limit */
 	uint64_t count[LX_GUARD_COUNT]; /* packets, by enum lx_guard_verdict */
+	struct lx_guard_listener_info listener[LX_BPF_HOOKS_MAX];
+	size_t n_listeners;
 };
 
 struct lx_guard_ban_info {

@@ -40,7 +40,10 @@ enum lx_guard_mode {
 	LX_GUARD_MODES
 };
 
-/* Map "listeners": where the acceptor is. Bans aside, the guard ignores all other traffic. */
+/*
+ * Map "listeners": where the acceptor is. Bans aside, the guard ignores all other traffic. The
+ * value: U: 1; B: and one more for each SYN that passed.
+ */
 struct lx_guard_listener {
 	__u8 addr[16];
 	__be16 port;

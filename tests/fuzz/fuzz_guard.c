@@ -19,6 +19,7 @@ static struct {
 	struct lx_guard_source source;
 	uint8_t choice;
 	bool asked; /* whether the frame is for the acceptor */
+	__u32 syns;
 } table;
 
 static struct lx_guard_ban *lx_guard_ban_of(const struct lx_packet *p)
@@ -38,10 +39,10 @@ static struct lx_guard_source *lx_guard_source_of(const struct lx_packet *p)
 	return table.choice & 16 ? &table.source : NULL;
 }
 
-static int lx_guard_is_listener(const struct lx_packet *p)
+static __u32 *lx_guard_listener_of(const struct lx_packet *p)
 {
 	table.asked = true;
-	return table.choice & 32;
+	return table.choice & 32 ? &table.syns : NULL;
 }
 
 static bool is_syn(const struct lx_packet *p)
@@ -71,6 +72,7 @@ static void check(const struct lx_guard_config *config, enum lx_packet_kind kind
 		break;
 	case LX_GUARD_ACCEPTED:
 		assert(kind == LX_PACKET_TCP && listener);
+		assert(table.syns == is_syn(p));
 		break;
 	default:
 		assert(!table.asked || !listener);
@@ -88,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	table.choice = data[0];
 	table.asked = false;
+	table.syns = 0;
 	config.bans = config.secure = !!(data[0] & 64);
 	config.interval_ns = data[0] & 128 ? 100 : 0;
 	config.burst_ns = 150;

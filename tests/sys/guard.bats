@@ -363,6 +363,31 @@ sees_packets() {
 	equal "$(mode b)" "eth0 ingress $(tc_mode)"
 }
 
+# warns_of_firewall: a's doctor says that one drops what its guard has let pass
+warns_of_firewall() {
+	lx a doctor >"$DIR/out"
+	grep -q "^advice   eth0: nodes try to connect, and nothing of it gets through: a firewall" "$DIR/out"
+}
+
+@test "doctor: a firewall of the node drops what the guard lets pass" {
+	guarded
+	start b
+	touch "$DIR/knocking"
+	while [ -e "$DIR/knocking" ]; do
+		knock b 10.1.0.1 988 901 || :
+		lx b disconnect all || :
+		lx b ping 10.1.0.1@tcp timeout 1 || :
+	done >/dev/null 2>&1 3>&- &
+	for _ in 1 2 3; do run ! warns_of_firewall; done
+	grep -q '^healthy' "$DIR/out"
+	on a nft add table t
+	on a nft add chain t c '{ type filter hook input priority 0; }'
+	on a nft add rule t c tcp dport 988 drop
+	eventually "$PATIENCE" warns_of_firewall
+	rm "$DIR/knocking"
+	wait $!
+}
+
 @test "without BPF everything works, and the reason is shown" {
 	start a --no-bpf
 	start b

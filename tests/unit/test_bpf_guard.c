@@ -72,10 +72,14 @@ static struct lx_guard_source *lx_guard_source_of(const struct lx_packet *p)
 	return &source;
 }
 
-static int lx_guard_is_listener(const struct lx_packet *p)
+static __u32 syns; /* that passed, for any of them */
+
+static __u32 *lx_guard_listener_of(const struct lx_packet *p)
 {
 	return p->dport == htons(PORT) &&
-	       (!memcmp(p->dst, own[0], 16) || !memcmp(p->dst, own[1], 16));
+			       (!memcmp(p->dst, own[0], 16) || !memcmp(p->dst, own[1], 16))
+		       ? &syns
+		       : NULL;
 }
 
 /* ---- the kernel side ------------------------------------------------------------------- */
@@ -165,6 +169,15 @@ static void drop_rules(void)
 /* Frames without a complete IP header, which the kernel refuses in test runs. */
 #define LEAST (14 + 2 * 4 + 40)
 
+static uint32_t syns_of(const struct lx_guard_info *info)
+{
+	assert_int_equal(info->n_listeners, 2);
+	assert_string_equal(info->listener[0].ifname, "nosuch0");
+	return info->listener[0].syns + info->listener[1].syns;
+}
+
+static uint32_t kernel_syns; /* as @syns: of the last run */
+
 /* The counter that a run of a program incremented; -1: the frame cannot be run. */
 static int kernel_verdict(const uint8_t *frame, size_t len, bool tc)
 {
@@ -180,6 +193,7 @@ static int kernel_verdict(const uint8_t *frame, size_t len, bool tc)
 		return -1;
 	assert_int_equal(err, 0);
 	assert_int_equal(lx_guard_info(guard, &after), 0);
+	kernel_syns = syns_of(&after) - syns_of(&before);
 	for (int i = 0; i < LX_GUARD_COUNT; i++) {
 		if (after.count[i] == before.count[i])
 			continue;
@@ -512,7 +526,7 @@ static void random_shape(struct shape *s)
 /* Flips bytes, too, except for the frame's type. */
 static void test_same_everywhere(void **state)
 {
-	unsigned int seen[LX_GUARD_COUNT] = { 0 }, runs = 0;
+	unsigned int seen[LX_GUARD_COUNT] = { 0 }, runs = 0, connects = 0;
 
 	setup_rules(true);
 	add_ban("10.1.0.7@tcp");
@@ -527,16 +541,20 @@ static void test_same_everywhere(void **state)
 		make(&f, &s);
 		for (uint64_t n = rnd_below(4) ? 0 : rnd_below(4); n; n--)
 			f.bytes[14 + rnd_below(f.len - 14)] = rnd();
+		syns = 0;
 		verdict = native_verdict(f.bytes, f.len);
 		seen[verdict]++;
+		connects += syns;
 		for (int tc = 0; guard && tc < 2; tc++) {
 			again = kernel_verdict(f.bytes, f.len, tc);
 			assert_true(again == verdict || again == -1);
+			assert_true(kernel_syns == syns || again == -1);
 			runs += again != -1;
 		}
 	}
 	for (int i = 0; i < LX_GUARD_COUNT; i++)
 		assert_true(seen[i] > 0 || i == LX_GUARD_RATE);
+	assert_in_range(connects, 1, seen[LX_GUARD_ACCEPTED] - 1);
 	drop_rules();
 	print_message("# %d frames, %u runs in the kernel\n", RANDOM_FRAMES, runs);
 }

@@ -18,6 +18,7 @@
 #include "mrroute.h"
 
 #define WATCH_MS 1000 /* to see what grows */
+#define SHAKE_MS 100 /* a handshake that has begun */
 #define CLOCK_JUMP_S 5
 #define WAITED_PERCENT 20
 #define INTERRUPTS_PERCENT 80
@@ -102,7 +103,7 @@ static void check_faults(struct lx_doctor *d)
 
 static bool is_router(struct lx_doctor *d)
 {
-	json_t *info = lx_doctor_row(d, LX_CTL_ROUTING);
+	json_t *info = lx_request_row(d->session, LX_CTL_ROUTING, NULL);
 	bool on = lx_json_int(info, "enable") && !json_object_get(info, "phase");
 
 	json_decref(info);
@@ -134,14 +135,6 @@ static void check_cpu(struct lx_doctor *d, const json_t *before, const json_t *s
 			waited, interrupts);
 }
 
-/* NULL: lnetxd does not say. */
-static json_t *counters_of(struct lx_doctor *d)
-{
-	json_t *map;
-
-	return lx_request_stats(d->session, LX_LEVEL_OWN, &map) ? NULL : map;
-}
-
 /* This node, or the next hop, did not do its part. For other reasons the sender is at fault. */
 static bool is_our_fault(const char *reason)
 {
@@ -163,7 +156,7 @@ static int64_t drops_of(const json_t *ni)
 /* Peers whose messages were dropped since d->peers were listed: "; to NID, NID", or nothing. */
 static void name_hops(struct lx_doctor *d, char *buf, size_t size)
 {
-	json_t *now = lx_doctor_list(d, LX_CTL_PEER), *ni;
+	json_t *now = lx_request_list(d->session, LX_CTL_PEER), *ni;
 	json_t *nis = lx_doctor_rows(now, lx_object_peers.rows);
 	const char *sep = "; to ";
 	size_t i, used = 0;
@@ -217,12 +210,6 @@ static void check_counters(struct lx_doctor *d, const json_t *before, const json
 	}
 }
 
-static bool has_lost(const json_t *counters)
-{
-	return lx_json_int(counters, "local_no_route_count") ||
-	       json_object_size(json_object_get(counters, "drops"));
-}
-
 /* Times in logs, and of what was measured, do not fit together. */
 static void check_jump(struct lx_doctor *d)
 {
@@ -236,42 +223,77 @@ static void check_jump(struct lx_doctor *d)
 				jump > 0 ? "forward" : "back", jump > 0 ? jump : -jump);
 }
 
-/*
- * Looks twice. A node that never lost a message or a packet, and does not forward any, is not
- * watched.
- */
+/* What lnetxd says of all that grows. */
+struct look {
+	json_t *status, *bpf, *conns, *counters;
+	int64_t ms;
+};
+
+static void look_fini(struct look *l)
+{
+	json_decref(l->status);
+	json_decref(l->bpf);
+	json_decref(l->conns);
+	json_decref(l->counters);
+}
+
+static struct look look(struct lx_doctor *d)
+{
+	return (struct look){ lx_request_row(d->session, LX_CTL_DAEMON, NULL),
+			      lx_request_row(d->session, LX_CTL_BPF, NULL),
+			      lx_request_list(d->session, LX_CTL_CONN),
+			      lx_request_row(d->session, LX_CTL_STATS, NULL), lx_clock_ms() };
+}
+
 static void watch(struct lx_doctor *d, bool router)
 {
-	json_t *counters = counters_of(d), *counters_then, *status, *status_then, *bpf, *bpf_then;
-	json_t *conns = lx_doctor_list(d, LX_CTL_CONN), *conns_then;
-	int64_t ms;
+	struct look was LX_CLEANUP(look_fini) = look(d), is LX_CLEANUP(look_fini) = { 0 };
 
-	if (router || has_lost(counters) || lx_doctor_has_resent(conns)) {
-		status = lx_doctor_row(d, LX_CTL_DAEMON);
-		bpf = lx_doctor_row(d, LX_CTL_BPF);
-		ms = lx_clock_ms();
-		usleep(WATCH_MS * 1000);
-		status_then = lx_doctor_row(d, LX_CTL_DAEMON);
-		ms = lx_clock_ms() - ms;
-		counters_then = counters_of(d);
-		conns_then = lx_doctor_list(d, LX_CTL_CONN);
-		bpf_then = lx_doctor_row(d, LX_CTL_BPF);
-		lx_doctor_mtu(d, conns_then);
-		lx_doctor_loss(d, conns, conns_then);
-		lx_doctor_fastpath_dropped(d, bpf, bpf_then);
-		if (router)
-			check_cpu(d, status, status_then, ms);
-		if (counters && counters_then)
-			check_counters(d, counters, counters_then);
-		json_decref(status);
-		json_decref(status_then);
-		json_decref(counters_then);
-		json_decref(conns_then);
-		json_decref(bpf);
-		json_decref(bpf_then);
+	usleep(WATCH_MS * 1000);
+	is = look(d);
+	lx_doctor_mtu(d, is.conns);
+	lx_doctor_loss(d, was.conns, is.conns);
+	lx_doctor_fastpath_dropped(d, was.bpf, is.bpf);
+	if (router)
+		check_cpu(d, was.status, is.status, is.ms - was.ms);
+	if (was.counters && is.counters)
+		check_counters(d, was.counters, is.counters);
+}
+
+/* Connections that were made to any port here. */
+static long long passive_opens(void)
+{
+	FILE *f = fopen("/proc/net/snmp", "re");
+	long long n = 0;
+	char line[1000];
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "Tcp: %*d %*d %*d %*d %*d %lld", &n);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* What the guard let pass, and nobody saw. @opened: when @before was taken */
+static void check_firewall(struct lx_doctor *d, const json_t *before, long long opened)
+{
+	json_t *after = lx_request_row(d->session, LX_CTL_GUARD, NULL), *row;
+	const json_t *were = json_object_get(before, "listeners");
+	const char *ifname = NULL;
+	size_t i;
+
+	json_array_foreach (json_object_get(after, "listeners"), i, row) {
+		if (grown(json_array_get(were, i), row, "syns") > 0)
+			ifname = lx_json_text(row, "interface");
 	}
-	json_decref(counters);
-	json_decref(conns);
+	usleep(SHAKE_MS * 1000);
+	if (ifname && passive_opens() == opened)
+		lx_findings_add(&d->found, false, ifname,
+				"nft list ruleset, iptables-save: let accept_port in, and its "
+				"answers out",
+				"nodes try to connect, and nothing of it gets through: a firewall "
+				"of this node drops it, or its answers get lost");
+	json_decref(after);
 }
 
 /* ---- the command ------------------------------------------------------------------- */
@@ -295,8 +317,10 @@ static int load(struct lx_doctor *d)
 static void check(struct lx_doctor *d)
 {
 	bool router = is_router(d);
+	long long opened = passive_opens();
+	json_t *guard = lx_request_row(d->session, LX_CTL_GUARD, NULL);
 
-	d->status = lx_doctor_row(d, LX_CTL_DAEMON);
+	d->status = lx_request_row(d->session, LX_CTL_DAEMON, NULL);
 	lx_doctor_peers_load(d);
 	check_nis(d);
 	check_faults(d);
@@ -306,6 +330,8 @@ static void check(struct lx_doctor *d)
 	lx_doctor_host(d, router);
 	check_jump(d);
 	watch(d, router);
+	check_firewall(d, guard, opened);
+	json_decref(guard);
 }
 
 static void print(const json_t *findings, unsigned int problems)

@@ -49,15 +49,7 @@ struct lx_doctor {
 	unsigned int n_slow; /* peers whose messages lnetxd itself forwards */
 };
 
-/* What lnetxd has of an object. NULL: it does not say, so there is nothing to find. */
-static inline json_t *lx_doctor_list(struct lx_doctor *d, enum lx_ctl_object object)
-{
-	json_t *list;
-
-	return lx_request_show_all(d->session, object, LX_LEVEL_OWN, &list) ? NULL : list;
-}
-
-/* The rows of all in such a list, by the key that they have there. */
+/* The rows of all in a list, by the key that they have there. */
 static inline json_t *lx_doctor_rows(const json_t *list, const char *key)
 {
 	json_t *rows = json_array(), *one;
@@ -66,14 +58,6 @@ static inline json_t *lx_doctor_rows(const json_t *list, const char *key)
 	json_array_foreach ((json_t *)list, i, one)
 		json_array_extend(rows, json_object_get(one, key));
 	return rows;
-}
-
-/* The same for an object of which there is one. */
-static inline json_t *lx_doctor_row(struct lx_doctor *d, enum lx_ctl_object object)
-{
-	json_t *row;
-
-	return lx_request_first(d->session, object, NULL, LX_LEVEL_OWN, &row) ? NULL : row;
 }
 
 /* Calls @fn for the first eight of @n items, all at once: what waits for answers of others. */
@@ -99,9 +83,7 @@ bool lx_doctor_peers_gateway(const json_t *routes, const char *nid, const char *
 /* Looks for problems with others. */
 void lx_doctor_peers(struct lx_doctor *d);
 
-/* Whether TCP ever sent bytes again on one of these connections, a list of LX_CTL_CONN. */
-bool lx_doctor_has_resent(const json_t *conns);
-/* Looks for packets that got lost between two such lists; NULL: none. */
+/* Looks for packets that got lost between two lists of LX_CTL_CONN; NULL: none. */
 void lx_doctor_loss(struct lx_doctor *d, const json_t *before, const json_t *after);
 /* Looks for neighbours that large packets do not reach, among those with something under way. */
 void lx_doctor_mtu(struct lx_doctor *d, const json_t *conns);

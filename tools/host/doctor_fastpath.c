@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Findings of "lnetx doctor" about the programs of a router's fast path. Called by doctor.c. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,12 +68,9 @@ static void check_tables(struct lx_doctor *d, const json_t *info)
 }
 
 /* A peer whose messages lnetxd itself forwards, which is slower; one finding for each. */
-LX_PRINTF(4, 5)
-static void add_slow(struct lx_doctor *d, const char *peer, const char *next, const char *fmt, ...)
+static void add_slow(struct lx_doctor *d, const char *peer, const char *next, const char *why)
 {
 	const struct lx_finding one = lx_doctor_about(d, LX_FINDING_EFFECT, peer, next);
-	char why[200];
-	va_list ap;
 
 	if (lx_findings_has(&d->found, one.node) || d->n_slow > LX_DOCTOR_NAMED_MAX)
 		return;
@@ -83,9 +79,6 @@ static void add_slow(struct lx_doctor *d, const char *peer, const char *next, co
 				"it leaves messages of more peers to lnetxd");
 		return;
 	}
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
 	lx_findings_put(&d->found, &one, "lnetxd forwards its messages itself, which is slower: %s",
 			why);
 }
@@ -94,17 +87,21 @@ static void add_slow(struct lx_doctor *d, const char *peer, const char *next, co
 static void check_elsewhere(struct lx_doctor *d, const json_t *list, const char *why,
 			    const char *whom)
 {
+	char text[160];
 	const json_t *row;
 	size_t i;
 
 	json_array_foreach (list, i, row) {
-		if (!strcmp(lx_json_text(row, why), "elsewhere"))
-			add_slow(d, lx_json_text(row, whom),
-				 "ip route get, ip neigh and tcpdump tell which; mend that, or "
-				 "give it an NI",
-				 "packets come or leave by an interface without programs (its "
-				 "connection with %s)",
-				 lx_json_text(row, "remote"));
+		if (strcmp(lx_json_text(row, why), "elsewhere"))
+			continue;
+		snprintf(text, sizeof(text),
+			 "packets come or leave by an interface without programs (its connection "
+			 "with %s)",
+			 lx_json_text(row, "remote"));
+		add_slow(d, lx_json_text(row, whom),
+			 "ip route get, ip neigh and tcpdump tell which; mend that, or give it an "
+			 "NI",
+			 text);
 	}
 }
 
@@ -155,13 +152,13 @@ static void check_streams(struct lx_doctor *d, const json_t *list)
 	json_array_foreach (list, i, stream) {
 		why = stream_trouble(stream, &next);
 		if (why)
-			add_slow(d, lx_json_text(stream, "peer"), next, "%s", why);
+			add_slow(d, lx_json_text(stream, "peer"), next, why);
 	}
 }
 
 void lx_doctor_fastpath(struct lx_doctor *d)
 {
-	json_t *info = lx_doctor_row(d, LX_CTL_BPF), *streams, *lanes;
+	json_t *info = lx_request_row(d->session, LX_CTL_BPF, NULL), *streams, *lanes;
 	bool enabled = json_is_true(json_object_get(info, "enabled"));
 	const json_t *row;
 	size_t i;
@@ -197,8 +194,8 @@ void lx_doctor_fastpath(struct lx_doctor *d)
 		check_removed(d, row);
 	}
 	check_tables(d, info);
-	streams = lx_doctor_list(d, LX_CTL_STREAM);
-	lanes = lx_doctor_list(d, LX_CTL_LANE);
+	streams = lx_request_list(d->session, LX_CTL_STREAM);
+	lanes = lx_request_list(d->session, LX_CTL_LANE);
 	check_elsewhere(d, streams, "why", "peer");
 	check_elsewhere(d, lanes, "state", "next_hop");
 	check_lanes(d, lanes);

@@ -15,18 +15,6 @@
 #define RESENT_MIN 20000
 #define LOSS_PERCENT 1
 
-bool lx_doctor_has_resent(const json_t *conns)
-{
-	const json_t *conn;
-	size_t i;
-
-	json_array_foreach ((json_t *)conns, i, conn) {
-		if (lx_json_int(conn, "tcp_resent_bytes"))
-			return true;
-	}
-	return false;
-}
-
 /* The connections of a look, by their addresses. */
 static json_t *by_addresses(const json_t *conns)
 {

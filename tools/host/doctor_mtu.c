@@ -53,7 +53,8 @@ static void suspect(json_t *nids, const json_t *row, const char *key, const char
 
 void lx_doctor_mtu(struct lx_doctor *d, const json_t *conns)
 {
-	json_t *nids = json_object(), *lanes = lx_doctor_list(d, LX_CTL_LANE), *row, *unused;
+	json_t *nids = json_object(), *lanes = lx_request_list(d->session, LX_CTL_LANE), *row,
+	       *unused;
 	struct path path[LX_DOCTOR_REACH_MAX];
 	const char *nid;
 	size_t i, n = 0;

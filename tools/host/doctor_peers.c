@@ -31,7 +31,7 @@ void lx_doctor_peers_load(struct lx_doctor *d)
 	const json_t *peer, *ni;
 	size_t i, j;
 
-	d->peers = lx_doctor_list(d, LX_CTL_PEER);
+	d->peers = lx_request_list(d->session, LX_CTL_PEER);
 	d->peer_nis = lx_doctor_rows(d->peers, lx_object_peers.rows);
 	d->nodes = json_object();
 	d->silent = json_object();
@@ -264,7 +264,7 @@ static bool is_blameless(const json_t *row, const json_t *routes)
 
 static void check_recovery(struct lx_doctor *d, const json_t *routes)
 {
-	json_t *list = lx_doctor_list(d, LX_CTL_RECOVERY), *row;
+	json_t *list = lx_request_list(d->session, LX_CTL_RECOVERY), *row;
 	unsigned int n = 0;
 	size_t i;
 
@@ -355,7 +355,7 @@ static const char ports_next[] =
 /* These nodes see only a time-out, and cannot know why. */
 static void check_guarded(struct lx_doctor *d)
 {
-	json_t *list = lx_doctor_list(d, LX_CTL_REFUSAL), *row;
+	json_t *list = lx_request_list(d->session, LX_CTL_REFUSAL), *row;
 	size_t i;
 
 	json_array_foreach (list, i, row) {
@@ -404,7 +404,7 @@ static void check_refused(struct lx_doctor *d)
 
 void lx_doctor_peers(struct lx_doctor *d)
 {
-	d->routes = lx_doctor_list(d, LX_CTL_ROUTE);
+	d->routes = lx_request_list(d->session, LX_CTL_ROUTE);
 	check_silent_nets(d);
 	check_routes(d, d->routes);
 	check_peers(d);

@@ -73,39 +73,19 @@ static void merge(json_t *to, json_t *entry)
 	json_decref(other);
 }
 
-static void put(struct lx_findings *f, const struct lx_finding *one, const char *fmt, va_list ap)
+void lx_findings_put(struct lx_findings *f, const struct lx_finding *one, const char *fmt, ...)
 {
-	json_t *entry = entry_new(one, json_vsprintf(fmt, ap));
-	json_t *known = one->node ? entry_of(f, one->node) : NULL;
+	json_t *entry, *known = one->node ? entry_of(f, one->node) : NULL;
+	va_list ap;
 
+	va_start(ap, fmt);
+	entry = entry_new(one, json_vsprintf(fmt, ap));
+	va_end(ap);
 	if (known)
 		merge(known, entry);
 	else
 		json_array_append(f->list, entry);
 	json_decref(entry);
-}
-
-void lx_findings_put(struct lx_findings *f, const struct lx_finding *one, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	put(f, one, fmt, ap);
-	va_end(ap);
-}
-
-void lx_findings_add(struct lx_findings *f, bool problem, const char *about, const char *next,
-		     const char *fmt, ...)
-{
-	const struct lx_finding one = { .problem = problem,
-					.rank = problem ? LX_FINDING_HERE : LX_FINDING_EFFECT,
-					.about = about,
-					.next = next };
-	va_list ap;
-
-	va_start(ap, fmt);
-	put(f, &one, fmt, ap);
-	va_end(ap);
 }
 
 void lx_findings_add_full(struct lx_findings *f, const char *what, long long used, long long most,

@@ -39,10 +39,15 @@ struct lx_findings {
 LX_PRINTF(3, 4)
 void lx_findings_put(struct lx_findings *f, const struct lx_finding *one, const char *fmt, ...);
 
-/* The same: a problem of this machine, or advice. */
-LX_PRINTF(5, 6)
-void lx_findings_add(struct lx_findings *f, bool problem, const char *about, const char *next,
-		     const char *fmt, ...);
+/* The same: a problem of this machine, or advice. @...: a format and what it names */
+#define lx_findings_add(f, is_problem, on, do_next, ...)                                           \
+	lx_findings_put(f,                                                                         \
+			&(const struct lx_finding){ .problem = is_problem,                         \
+						    .rank = (is_problem) ? LX_FINDING_HERE         \
+									 : LX_FINDING_EFFECT,      \
+						    .about = on,                                   \
+						    .next = do_next },                             \
+			__VA_ARGS__)
 
 /* Advice, if a table is full. @most: 0: it has no limit */
 void lx_findings_add_full(struct lx_findings *f, const char *what, long long used, long long most,

@@ -256,12 +256,19 @@ static bool is_listener(const struct lx_guard_ni *ni, size_t n, const uint8_t ad
 	return false;
 }
 
-static void listener_add(struct lx_guard *g, const struct lx_guard_ni *ni, uint16_t port)
+static struct lx_guard_listener listener_of(const struct lx_guard_ni *ni, uint16_t port)
 {
 	struct lx_guard_listener key = { .port = htons(port) };
-	uint32_t one = 1;
 
 	memcpy(key.addr, ni->addr, 16);
+	return key;
+}
+
+static void listener_add(struct lx_guard *g, const struct lx_guard_ni *ni, uint16_t port)
+{
+	struct lx_guard_listener key = listener_of(ni, port);
+	uint32_t one = 1;
+
 	bpf_map__update_elem(g->skeleton->maps.listeners, &key, sizeof(key), &one, sizeof(one),
 			     BPF_ANY);
 }
@@ -270,11 +277,10 @@ static void listener_add(struct lx_guard *g, const struct lx_guard_ni *ni, uint1
 static void listener_del(struct lx_guard *g, const struct lx_guard_ni *old, uint16_t port,
 			 const struct lx_guard_ni *ni, size_t n)
 {
-	struct lx_guard_listener key = { .port = htons(port) };
+	struct lx_guard_listener key = listener_of(old, port);
 
 	if (is_listener(ni, n, old->addr, port))
 		return;
-	memcpy(key.addr, old->addr, 16);
 	bpf_map__delete_elem(g->skeleton->maps.listeners, &key, sizeof(key), 0);
 }
 
@@ -495,6 +501,18 @@ int lx_guard_counts(struct lx_guard *g, uint64_t *ret_count)
 	return err;
 }
 
+static void list_listeners(const struct lx_guard *g, struct lx_guard_info *info)
+{
+	for (size_t i = 0; i < g->n_nis && i < LX_BPF_HOOKS_MAX; i++) {
+		struct lx_guard_listener key = listener_of(&g->ni[i], g->ni[i].port);
+		struct lx_guard_listener_info *row = &info->listener[info->n_listeners++];
+
+		strcpy(row->ifname, g->ni[i].ifname);
+		bpf_map__lookup_elem(g->skeleton->maps.listeners, &key, sizeof(key), &row->syns,
+				     sizeof(row->syns), 0);
+	}
+}
+
 int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 {
 	const struct lx_guard_config *c = &g->config;
@@ -520,8 +538,10 @@ int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 		snprintf(ret_info->reason, LX_BPF_TEXT,
 			 "sees all packets of %u of %zu NIs only; see \"lnetx bpf status\"",
 			 g->attached, g->n_nis);
-	if (g->loaded)
+	if (g->loaded) {
 		err = sum_counters(g, ret_info->count);
+		list_listeners(g, ret_info);
+	}
 	pthread_mutex_unlock(&g->lock);
 	return err;
 }

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../base/queue.h"
 #include "core.h"
 #include "pool.h"
 

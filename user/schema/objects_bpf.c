@@ -206,6 +206,13 @@ TABLE_OF(struct lx_guard_info, counters, "packets",
 	LX_GUARD_VERDICTS(COUNTER_)
 )
 
+#define OF struct lx_guard_listener_info
+TABLE(listener, "listener",
+	{ FIELD(1, "interface", STR, ifname) },
+	{ NUMBER(2, "syns", syns) },
+)
+#undef OF
+
 static const char *const mode_names[] = { "auto", "native", "generic", "tc" };
 
 #define OF struct lx_guard_info
@@ -220,6 +227,7 @@ TABLE(guard, "guard",
 	{ NUMBER(6, "sources", sources), NONZERO },
 	/* Offset 0: the sub-schema describes the counters of the same struct. */
 	{ .key = "packets", .attr = 7, .type = LX_FIELD_NEST, .sub = &counters },
+	{ LIST(10, "listeners", listener, n_listeners, LX_BPF_HOOKS_MAX, listener) },
 )
 #undef OF
 

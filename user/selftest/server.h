@@ -6,7 +6,6 @@
 #ifndef LX_SELFTEST_SERVER_H
 #define LX_SELFTEST_SERVER_H
 
-#include "../base/list.h"
 #include "port.h"
 #include "wire.h"
 

@@ -103,11 +103,9 @@ static void add(json_t *set, const json_t *map, const char *key)
 static void add_rows(struct lx_complete *l, json_t *set, enum lx_ctl_object object, const char *key)
 {
 	const char *rows = lx_request_find(object, LX_CTL_SHOW)->shown->rows;
-	json_t *list, *group, *row;
+	json_t *list = lx_request_list(l->session, object), *group, *row;
 	size_t i, j;
 
-	if (lx_request_show_all(l->session, object, LX_LEVEL_OWN, &list))
-		return;
 	json_array_foreach (list, i, group) {
 		add(set, group, key);
 		json_array_foreach (rows ? json_object_get(group, rows) : NULL, j, row)

@@ -272,7 +272,7 @@ static void show_routing(struct import *im)
 static void show_stats(struct import *im)
 {
 	json_t *map;
-	int err = lx_request_stats(im->s, 0, &map);
+	int err = lx_request_first(im->s, LX_CTL_STATS, NULL, 0, &map);
 
 	outcome(im, err, lx_object_stats.yaml);
 	if (!err)

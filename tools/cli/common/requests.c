@@ -8,7 +8,6 @@
 
 #include "../../../user/base/cleanup.h"
 #include "../../../user/conf/global.h"
-#include "../../../user/schema/schema.h"
 #include "json.h"
 #include "requests.h"
 #include "tree.h"
@@ -287,14 +286,29 @@ int lx_request_first(struct lx_session *s, unsigned int object, const struct lx_
 	return 0;
 }
 
+json_t *lx_request_list(struct lx_session *s, unsigned int object)
+{
+	json_t *list = NULL;
+
+	lx_request_show_all(s, object, LX_LEVEL_OWN, &list);
+	s->text[0] = '\0';
+	return list;
+}
+
+json_t *lx_request_row(struct lx_session *s, unsigned int object, const struct lx_args *a)
+{
+	json_t *row = NULL;
+
+	lx_request_first(s, object, a, LX_LEVEL_OWN, &row);
+	s->text[0] = '\0';
+	return row;
+}
+
 unsigned int lx_request_fault_count(struct lx_session *s)
 {
-	unsigned int n = 0;
-	json_t *list;
+	json_t *list = lx_request_list(s, LX_CTL_FAULT);
+	unsigned int n = json_array_size(list);
 
-	if (lx_request_show_all(s, LX_CTL_FAULT, LX_LEVEL_OWN, &list))
-		return 0;
-	n = json_array_size(list);
 	json_decref(list);
 	return n;
 }
@@ -308,13 +322,6 @@ json_int_t lx_request_peer_received(const json_t *peer)
 	json_array_foreach (json_object_get(peer, lx_object_peers.rows), i, ni)
 		n += lx_json_int(json_object_get(ni, "statistics"), "recv_count");
 	return n;
-}
-
-int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map)
-{
-	int err = lx_request_first(s, LX_CTL_STATS, NULL, level, ret_map);
-
-	return err || *ret_map ? err : lx_session_fail(s, -EPROTO, "lnetxd sent no counters");
 }
 
 int lx_request_probe(struct lx_session *s, const struct lx_ctl_ping *ping, bool discover,

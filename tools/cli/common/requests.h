@@ -48,14 +48,16 @@ int lx_request_first(struct lx_session *s, unsigned int object, const struct lx_
 int lx_request_show_all(struct lx_session *s, unsigned int object, unsigned int level,
 			json_t **ret_list);
 
+/* The same for what is only of use if it is there. NULL: lnetxd does not say, for whatever reason.
+ */
+json_t *lx_request_list(struct lx_session *s, unsigned int object);
+json_t *lx_request_row(struct lx_session *s, unsigned int object, const struct lx_args *a);
+
 /* The number of fault injection rules; 0 if it is unknown, too. */
 unsigned int lx_request_fault_count(struct lx_session *s);
 
 /* Messages from a peer, as shown, by any of its NIs. */
 json_int_t lx_request_peer_received(const json_t *peer);
-
-/* The counters of the node as one mapping. */
-int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map);
 
 /* One probe; adds the answer to @list, in the form of "ping:". */
 int lx_request_probe(struct lx_session *s, const struct lx_ctl_ping *ping, bool discover,

@@ -29,23 +29,11 @@ struct page {
 	json_t *map;
 };
 
-/* A list without what lnetxd does not say. */
-static json_t *list_of(struct page *p, enum lx_ctl_object object)
-{
-	json_t *list;
-
-	if (lx_request_show_all(p->session, object, LX_LEVEL_OWN, &list))
-		list = json_array();
-	p->session->text[0] = '\0';
-	return list;
-}
-
-static int load_peer(struct page *p)
+static json_t *load_peer(struct page *p)
 {
 	const struct lx_args which = { .v = { [LX_ARG_NID] = p->nid } };
 
-	p->peer = NULL;
-	return lx_request_first(p->session, LX_CTL_PEER, &which, LX_LEVEL_OWN, &p->peer);
+	return lx_request_row(p->session, LX_CTL_PEER, &which);
 }
 
 static json_t *nis_of(const struct page *p)
@@ -97,7 +85,7 @@ static void add_way(struct page *p, json_t *ways, const json_t *routes, const ch
 
 static void add_ways(struct page *p)
 {
-	json_t *ways = json_array(), *routes = list_of(p, LX_CTL_ROUTE), *ni;
+	json_t *ways = json_array(), *routes = lx_request_list(p->session, LX_CTL_ROUTE), *ni;
 	size_t i;
 
 	json_array_foreach (nis_of(p), i, ni)
@@ -113,7 +101,7 @@ static void add_ways(struct page *p)
 /* Rows about the peer itself, or what stands for it on our nets. @key: of the NID, or an id */
 static json_t *rows_of(struct page *p, enum lx_ctl_object object, const char *key)
 {
-	json_t *all = list_of(p, object), *list = json_array(), *row;
+	json_t *all = lx_request_list(p->session, object), *list = json_array(), *row;
 	size_t i;
 
 	json_array_foreach (all, i, row) {
@@ -137,7 +125,7 @@ static int64_t sum(const json_t *rows, const char *nest, const char *key)
 
 struct look {
 	int64_t sent, received; /* messages */
-	int64_t tcp_sent, tcp_resent, tx, rx; /* bytes */
+	int64_t tcp_sent, tcp_resent; /* bytes */
 	int64_t ms;
 };
 
@@ -148,8 +136,6 @@ static struct look look(const struct page *p, const json_t *conns)
 		.received = sum(nis_of(p), "statistics", "recv_count"),
 		.tcp_sent = sum(conns, NULL, "tcp_sent_bytes"),
 		.tcp_resent = sum(conns, NULL, "tcp_resent_bytes"),
-		.tx = sum(conns, NULL, "tx_bytes"),
-		.rx = sum(conns, NULL, "rx_bytes"),
 		.ms = lx_clock_ms(),
 	};
 }
@@ -163,11 +149,9 @@ static json_int_t growth(int64_t from, int64_t to)
 static void add_now(struct page *p, const struct look *a, const struct look *b)
 {
 	json_object_set_new(p->map, "now",
-			    json_pack("{sI, sI, sI, sI, sI, sI, sI}", "ms",
-				      (json_int_t)(b->ms - a->ms), "sent_messages",
-				      growth(a->sent, b->sent), "received_messages",
-				      growth(a->received, b->received), "tx_bytes",
-				      growth(a->tx, b->tx), "rx_bytes", growth(a->rx, b->rx),
+			    json_pack("{sI, sI, sI, sI, sI}", "ms", (json_int_t)(b->ms - a->ms),
+				      "sent_messages", growth(a->sent, b->sent),
+				      "received_messages", growth(a->received, b->received),
 				      "tcp_sent_bytes", growth(a->tcp_sent, b->tcp_sent),
 				      "tcp_resent_bytes", growth(a->tcp_resent, b->tcp_resent)));
 }
@@ -175,12 +159,11 @@ static void add_now(struct page *p, const struct look *a, const struct look *b)
 /* Connections that were refused, from an address of the peer. */
 static void add_refused(struct page *p)
 {
-	json_t *status, *list = json_array(), *row;
+	json_t *status = lx_request_row(p->session, LX_CTL_DAEMON, NULL), *list = json_array(),
+	       *row;
 	const char *hop;
 	size_t i;
 
-	if (lx_request_first(p->session, LX_CTL_DAEMON, NULL, LX_LEVEL_OWN, &status))
-		status = NULL;
 	json_array_foreach (json_object_get(status, "refused"), i, row) {
 		const char *address = lx_json_text(row, "address");
 		size_t len = strlen(address);
@@ -202,20 +185,16 @@ static int load(struct page *p)
 	json_t *conns;
 	int err = lx_request_show_all(p->session, LX_CTL_NET, LX_LEVEL_OWN, &p->nets);
 
-	if (!err && load_peer(p) == -ENOENT)
-		p->session->text[0] = '\0';
-	else if (!err)
-		err = p->peer ? 0 : p->session->error;
 	if (err)
 		return err;
+	p->peer = load_peer(p);
 	add_ways(p);
 	conns = rows_of(p, LX_CTL_CONN, "peer");
 	from = look(p, conns);
 	json_decref(conns);
 	usleep(LOOK_MS * 1000);
 	json_decref(p->peer);
-	if (load_peer(p))
-		p->session->text[0] = '\0';
+	p->peer = load_peer(p);
 	conns = rows_of(p, LX_CTL_CONN, "peer");
 	to = look(p, conns);
 	add_now(p, &from, &to);

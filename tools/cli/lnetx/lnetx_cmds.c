@@ -32,10 +32,8 @@ int lx_lnetx_show(struct lx_session *s, const struct lx_args *a)
 /* NIs of the file that wait for an interface; they have no row. */
 static void tell_missing(struct lx_session *s)
 {
-	json_t *status;
+	json_t *status = lx_request_row(s, LX_CTL_DAEMON, NULL);
 
-	if (lx_request_first(s, LX_CTL_DAEMON, NULL, LX_LEVEL_OWN, &status))
-		return;
 	if (*lx_json_text(status, "missing"))
 		fprintf(stderr, "lnetx: lnetxd runs without NIs of its file: %s\n",
 			lx_json_text(status, "missing"));
@@ -81,7 +79,7 @@ static void print_counters(const json_t *map, const char *prefix)
 static int show_stats(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *map;
-	int err = lx_request_stats(s, LX_LEVEL_OWN, &map);
+	int err = lx_request_first(s, LX_CTL_STATS, NULL, LX_LEVEL_OWN, &map);
 
 	if (err)
 		return err;

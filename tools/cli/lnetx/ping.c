@@ -83,13 +83,11 @@ static json_t *ask_gateway(struct lx_session *s, const struct lx_nid *gateway)
 
 static json_t *ask_gateways(struct lx_session *s, const struct lx_nid *nid)
 {
-	json_t *list, *up, *route, *asked = json_array();
+	json_t *list = lx_request_list(s, LX_CTL_ROUTE), *route, *asked = json_array();
+	json_t *up = routes_to(list, lx_nid_net(nid), true);
 	struct lx_nid gateway;
 	size_t i;
 
-	if (lx_request_show_all(s, LX_CTL_ROUTE, LX_LEVEL_OWN, &list))
-		return asked;
-	up = routes_to(list, lx_nid_net(nid), true);
 	json_array_foreach (up, i, route) {
 		if (!lx_nid_parse(lx_json_text(route, "gateway"), &gateway))
 			json_array_append_new(asked, ask_gateway(s, &gateway));
@@ -263,14 +261,11 @@ static bool has_route(const struct trace *t, const char *net)
 static void add_far(struct lx_session *s, struct trace *t, const char *gateway)
 {
 	const struct lx_args which = { .v = { [LX_ARG_NID] = gateway } };
-	json_t *peer = NULL, *nis, *ni;
-	const char *target, *net;
+	json_t *peer = lx_request_row(s, LX_CTL_PEER, &which), *nis, *ni;
+	const char *target = lx_net_str(lx_nid_net(&t->ping.nid)), *net;
 	bool beside = false;
 	size_t i;
 
-	if (lx_request_first(s, LX_CTL_PEER, &which, LX_LEVEL_OWN, &peer))
-		return;
-	target = lx_net_str(lx_nid_net(&t->ping.nid));
 	nis = json_object_get(peer, lx_object_peers.rows);
 	json_array_foreach (nis, i, ni)
 		beside = beside || !strcmp(net_of(ni), target);

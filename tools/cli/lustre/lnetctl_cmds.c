@@ -103,7 +103,7 @@ static int list_peers(struct lx_session *s, const struct lx_args *a)
 static int show_stats(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *map;
-	int err = lx_request_stats(s, 0, &map);
+	int err = lx_request_first(s, LX_CTL_STATS, NULL, 0, &map);
 
 	if (!err)
 		lx_lnetctl_print(lx_object_stats.yaml, map, &lx_print_four);
