@@ -474,7 +474,7 @@ knows_in_time() {
 		echo 'routing: { enable: 1 }'; quick_yaml; } | config a
 	start a
 	eventually "$PATIENCE" knows_in_time
-	eventually "$PATIENCE" found "the NI is down: no neighbour has pinged this router, or sent through it, on tcp, and its messages take other NIs or fail"
+	eventually "$PATIENCE" found "the NI is down: no neighbour has pinged this router, or sent through it, on tcp, and its messages take other NIs or fail do nodes on this net have a route through it?"
 }
 
 @test "doctor: source ports above 1023, at both ends, with a guard and without" {

@@ -51,7 +51,10 @@ static void check_ni(struct lx_doctor *d, const json_t *ni)
 		.problem = true,
 		.rank = LX_FINDING_HERE,
 		.about = lx_json_text(ni, "nid"),
-		.next = "mend that; the NI comes up by itself",
+		.next = strncmp(reason, "no neighbour", 12)
+				? "mend that; the NI comes up by itself"
+				: "do nodes on this net have a route through it? lnetx ping one; "
+				  "the switch port, the VLAN",
 		.since = lx_json_text(ni, "down_since"),
 	};
 
