@@ -79,6 +79,7 @@ faults() {
 	mtu         | r1      | fabric check 10.2.0.1@tcp2 bandwidth off | 3 | packets of 9000 bytes get lost, those of 1500 arrive
 	slow        | r1      | log    | 0 | nid=10.1.0.50@tcp1 .*(others had to wait for the rest|left a message unfinished)
 	slow        | client  | ping   | 0 | answered in
+	slow        | client  | fabric check 10.2.0.1@tcp2 10.2.0.2@tcp2 bandwidth off | 0 | ^healthy: 3 rails of 3 nodes
 	saturated   | r1      | explain peer 10.2.0.1@tcp2 | 0 | waiting   [0-9]+ messages to it for transmit credits
 	saturated   | r1      | explain peer 10.2.0.2@tcp2 | 0 | waiting   nothing
 	asymmetric  | client  | fabric check 10.2.0.1@tcp2 bandwidth off | 0 | asymmetric: 10.2.0.1@tcp2 from 10.1.0.1@tcp1: pings go by 10.1.0.11@tcp1, answers come by 10.1.0.12@tcp1

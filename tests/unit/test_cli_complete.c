@@ -57,6 +57,7 @@ static void test_completion(void **state)
 	offers("_lnetx", "net add if l", 4, " lo ");
 	offers("_lnetx", "ping t", 2, " timeout trace ");
 	offers("_lnetx", "report s", 2, " seconds ");
+	offers("_lnetx", "doctor n", 2, " nagios ");
 	offers("_lnetx", "fabric check bandwidth \"\"", 4, " on off ");
 	offers("_lnetx", "fabric check pa", 3, " pairs ");
 	offers("_lnetctl", "r", 1, " route routing ");
@@ -100,6 +101,7 @@ static void test_completion_knows(void **state)
 	offers_not("_lnetx", "ping 10.0.0.", 2, "10.0.0.1@");
 	offers("_lnetx", "ping source \"\"", 3, " 0@lo 10.0.0.1@tcp1 ");
 	offers("_lnetx", "ping 10.0.0.5@tcp1 10.9", 3, " 10.9.0.5@tcp9 ");
+	offers("_lnetx", "explain peer 10.9", 3, " 10.9.0.5@tcp9 ");
 	offers("_lnetx", "peer show nid \"\"", 4, " 10.0.0.5@tcp1 10.9.0.5@tcp9 ");
 	offers("_lnetx", "route add net tcp8 via 10.0.0.3@tcp1,10.0.0.", 6,
 	       " 10.0.0.3@tcp1,10.0.0.5@tcp1 ");
