@@ -18,6 +18,7 @@
 
 KIND=${CARD:-${VMTEST_CARD%%,*}}
 KIND=${KIND:-veth}
+SERVER=10.2.0.1@tcp2
 
 # Drivers free what they have sent in the way of what is dropped.
 DROPS_EXPECTED+=('NOT_SPECIFIED at (vmxnet3|e1000e?|cp)_.*')
@@ -30,7 +31,7 @@ cards() {
 	card r1 eth0 00 1
 	card r1 eth1 00 2
 	card client eth0 01 1 10.1.0.{1..8}/24
-	card server eth0 01 2 10.2.0.1/24
+	card server eth0 01 2 10.2.0.{1,2}/24
 }
 
 # driver: the kernel's module for the card
@@ -85,18 +86,21 @@ router() {
 
 server() {
 	QUICK="$QUICK --set tcp.conns_per_peer=$1"
-	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
+	load_server server "$SERVER" -r tcp1=10.2.0.11@tcp2
 }
 
+# A peer that the router has dialled keeps the number of connections until it has had none for a
+# minute, so this is another one.
 lanes() {
 	end_load server
+	SERVER=10.2.0.2@tcp2
 	lx r1 net set nid 10.1.0.11@tcp1 conns_per_peer "$1"
 	lx r1 net set nid 10.2.0.11@tcp2 conns_per_peer "$1"
 	server "$1"
 }
 
 loads() {
-	begin_load client "10.1.0.[1-$1]@tcp1" "$2" 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 \
+	begin_load client "10.1.0.[1-$1]@tcp1" "$2" "$SERVER" -r tcp2=10.1.0.11@tcp1 \
 		-s "$3" -t "$4" --timeout 120
 }
 

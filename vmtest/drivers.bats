@@ -52,7 +52,8 @@ streams_are() {
 	cells 1 '1 put 4k' '8 get 20k' '8 put 64k' '1 get 1m'
 	lanes 3
 	cells 3 '8 get 4k' '1 put 20k' '1 get 64k' '8 put 1m'
-	[ "$(lx r1 -j lane show | jq '[.lane[] | select(.next_hop == "10.2.0.1@tcp2")] | length')" -ge 3 ]
+	lx r1 -j lane show | jq -e --arg server "$SERVER" \
+		'[.lane[] | select(.next_hop == $server)] | length >= 3'
 	ended_well
 }
 
