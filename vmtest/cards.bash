@@ -6,7 +6,9 @@
 #
 #	cards                     client, r1 and server, with addresses but for r1
 #	no_lro CARD...            of r1; some drivers begin with it
-#	addresses                 of r1, without LRO
+#	addresses                 of r1, without LRO; ready CARD CABLE: of one of its cards
+#	rebind CARD CABLE         of r1: its driver lets go of it, and a second later takes it again
+#	cards_stop                what waits for a card that goes, or stops for a change, is dropped
 #	router                    with two NIs and one connection to each peer, and a load's server
 #	lanes N                   that many connections to each peer, of the next load
 #	loads CLIENTS VERB SIZE SECONDS
@@ -21,7 +23,7 @@ KIND=${KIND:-veth}
 SERVER=10.2.0.1@tcp2
 
 # Drivers free what they have sent in the way of what is dropped.
-DROPS_EXPECTED+=('NOT_SPECIFIED at (vmxnet3|e1000e?|cp)_.*')
+DROPS_EXPECTED+=('NOT_SPECIFIED at (vmxnet3|e1000e?|igb|cp)_.*')
 
 cards() {
 	on_test_machine
@@ -70,13 +72,35 @@ no_lro() {
 	done
 }
 
-addresses() {
-	no_lro eth0 eth1
-	address r1 eth0 10.1.0.11/24
-	address r1 eth1 10.2.0.11/24
+ready() {
+	no_lro "$1"
+	address r1 "$1" "10.$2.0.11/24"
 	# Cards keep the order of a flow by themselves.
-	rps r1 eth0 0
-	rps r1 eth1 0
+	rps r1 "$1" 0
+}
+
+addresses() {
+	ready eth0 1
+	ready eth1 2
+}
+
+rebind() {
+	local device driver
+
+	device=$(on r1 readlink -f "/sys/class/net/$1/device")
+	driver=$(readlink -f "$device/driver")
+	echo "${device##*/}" >"$driver/unbind"
+	sleep 1
+	echo "${device##*/}" >"$driver/bind"
+	card r1 "$1" 00 "$2"
+	ready "$1" "$2"
+}
+
+# Linux 6.1 has no reason QUEUE_PURGE yet.
+cards_stop() {
+	links_change
+	DROPS_EXPECTED+=('QDISC_DROP at kfree_skb_list_reason' 'NOT_SPECIFIED at __rtnl_unlock'
+		'(QUEUE_PURGE|NOT_SPECIFIED) at qdisc_reset')
 }
 
 router() {
