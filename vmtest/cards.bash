@@ -15,12 +15,14 @@
 #	                          in the background
 #	loaded                    wait for its end; all of it must have arrived
 #	ended_well                nothing was lost, and some went by lanes
+#	which_card_stands_still   after a failure: what all four cards say
 #
 #	client (virtio) ── 10.1.0 ── eth0 (card) r1 (card) eth1 ── 10.2.0 ── (virtio) server
 
 KIND=${CARD:-${VMTEST_CARD%%,*}}
 KIND=${KIND:-veth}
 SERVER=10.2.0.1@tcp2
+back=0
 
 # Drivers free what they have sent in the way of what is dropped.
 DROPS_EXPECTED+=('NOT_SPECIFIED at (vmxnet3|e1000e?|igb|cp)_.*')
@@ -57,6 +59,18 @@ card() {
 	ip link set "$name" name "x$BASHPID"
 	ip link set "x$BASHPID" netns "$NS$1" name "$2"
 	[ $# = 4 ] || address "$1" "$2" "${@:5}"
+}
+
+# A namespace lives on, with its cards, while TCP has something to repeat in it: for minutes, if the
+# other end is gone. The next test needs them now.
+before_del() {
+	local card
+
+	for card in $(ip netns exec "$1" sh -c 'ls -d /sys/class/net/*/device' 2>/dev/null); do
+		card=${card%/device} card=${card##*/}
+		ip -n "$1" link set "$card" down
+		ip -n "$1" link set "$card" netns 1 name "y$BASHPID-$((back += 1))"
+	done
 }
 
 interface_of() {
@@ -142,4 +156,23 @@ ended_well() {
 	packets_are_true
 	echo "# $KIND: $(resegmented_lists) packets with a frag_list and parts for several next" \
 		"hops" >&3
+}
+
+# Whose counters, interrupts and neighbours change with two pings, and whose do not.
+which_card_stands_still() {
+	local at node card
+
+	for at in before after; do
+		for card in 'client eth0' 'r1 eth0' 'r1 eth1' 'server eth0'; do
+			node=${card% *} card=${card#* }
+			echo "# $at two pings, $node:"
+			on "$node" ip -s -s link show "$card" | sed -n '3,$p'
+			on "$node" tc -s qdisc show dev "$card"
+			on "$node" ip neigh show dev "$card"
+			on "$node" ethtool -S "$card" | grep -v ': 0$' | head -n 60
+		done
+		grep -E 'eth|virtio|x[0-9]' /proc/interrupts
+		[ $at = after ] || { on r1 ping -c 2 10.1.0.1; on server ping -c 2 10.2.0.11; }
+	done
+	return 0
 }

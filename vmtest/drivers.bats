@@ -23,6 +23,7 @@ setup() {
 }
 
 teardown() {
+	[ "${BATS_ERROR_STATUS:-0}" = 0 ] || which_card_stands_still
 	net_end
 }
 

@@ -176,8 +176,14 @@ sweep() {
 		for pid in $(ip netns pids "$name"); do
 			kill -9 "$pid"
 		done
+		before_del "$name"
 		ip netns del "$name"
 	done
+}
+
+# before_del NAMESPACE: for those that have something to save (vmtest/cards.bash)
+before_del() {
+	:
 }
 
 net_end() {
