@@ -114,7 +114,7 @@ rebind() {
 cards_stop() {
 	links_change
 	DROPS_EXPECTED+=('QDISC_DROP at kfree_skb_list_reason' 'NOT_SPECIFIED at __rtnl_unlock'
-		'(QUEUE_PURGE|NOT_SPECIFIED) at qdisc_reset')
+		'(QUEUE_PURGE|NOT_SPECIFIED) at (qdisc|pfifo_fast)_reset')
 }
 
 router() {

@@ -84,7 +84,7 @@ setting() {
 		setting -C $card rx-usecs 3
 		on r1 ip link set $card promisc on
 		for mtu in 1400 4000 1500; do
-			on r1 ip link set $card mtu $mtu
+			on r1 ip link set $card mtu $mtu || refused+=("mtu $mtu")
 			sleep 1
 		done
 	done
