@@ -74,6 +74,8 @@ static void one_schedule(void)
 	faulty_sender = -1;
 	measured_from = ~0ull;
 	senders_begin();
+	fp->slow_rate =
+		~0u; /* socklnd would send on lanes for a minute, and their sockets not rest */
 	for (__u64 ns = 500 * MS; ns < FAULTS_END; ns += (5 + rnd_below(200)) * MS) {
 		run_until(ns);
 		if (rnd_below(2))

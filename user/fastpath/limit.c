@@ -50,10 +50,11 @@ void lx_fp_limit_slow(struct lx_fp *fp, unsigned int index, uint64_t now)
 
 	if (run->n_samples < 5 || !rate || rate >= slow || fp->slow_rate + rate > 4 * slow)
 		return;
-	lx_info("next_hop=%s reason=\"it takes no more than %" PRIu64 " Mbit/s\" "
-		"action=\"no fast path to it for %llu s\"",
-		lx_nid_str(&peer->facts.nid), rate * 8 / 1000000,
-		(unsigned long long)(LX_UNSAFE_NS / LX_S_NS));
+	if (!peer->slow_ns || now >= peer->slow_ns + LX_UNSAFE_NS)
+		lx_info("next_hop=%s reason=\"it takes no more than %" PRIu64 " Mbit/s\" "
+			"action=\"no fast path to it for %llu s\"",
+			lx_nid_str(&peer->facts.nid), rate * 8 / 1000000,
+			(unsigned long long)(LX_UNSAFE_NS / LX_S_NS));
 	lx_fp_limit_end(fp, peer);
 	peer->slow_ns = now + LX_UNSAFE_NS;
 	peer->slow_rate = rate;

@@ -161,12 +161,12 @@ struct lx_fp_run {
 	uint64_t queued_una, queued_ns, sample, sample_ns;
 	/* the best rate of the last seconds, bytes a second, or 0; the smallest round trip */
 	uint64_t best, rtt_ns;
-	unsigned int n_samples; /* that the best is of */
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
 	/*
 	 * Bytes that the next hop should have acknowledged, the time since, and ACKs until then.
 	 */
 	uint64_t mark, mark_ns, mark_acks, looked_ns;
+	uint32_t n_samples; /* that the best rate is of */
 	uint32_t repeats; /* of the socket, at the last look ... */
 	uint64_t repeat_acks; /* ... and ACKs when it last repeated */
 	struct lx_fp_store *store; /* NULL: the lane is not stored */
