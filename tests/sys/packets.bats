@@ -25,6 +25,7 @@ teardown() {
 
 # stream ADDRESS: 16 MiB from a to b's address
 stream() {
+	rm -f "$DIR/b"
 	on b python3 -c 'import socket, sys
 s = socket.create_server((sys.argv[1], 5000), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
 print("ready", flush=True)
