@@ -253,6 +253,7 @@ struct lx_peer_ni_info {
 	struct lx_udsp_effect udsp;
 	uint64_t answer_bytes; /* memory of answers to it that are not sent yet */
 	uint64_t tx_oldest_ms; /* how long the oldest message to it has waited for a credit */
+	int64_t heard_s; /* since its last message; -1: none came */
 };
 
 struct lx_peer_info {
@@ -330,6 +331,7 @@ struct lx_conn_info {
 	int64_t tcp_sent, tcp_resent; /* as in struct lx_tcp_bytes */
 	int64_t srtt_us; /* smoothed round trip time */
 	int64_t unacked, cwnd; /* segments in flight, and how many may be */
+	int64_t unsent; /* bytes of tx_bytes that were never sent */
 };
 
 /* ---- fault injection (lnet.md 14) ---------------------------------------- */

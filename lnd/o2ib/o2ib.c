@@ -323,6 +323,7 @@ static void describe(const struct lx_o2ib_conn *conn, struct lx_conn_info *info)
 		.srtt_us = -1,
 		.unacked = -1,
 		.cwnd = -1,
+		.unsent = -1,
 	};
 	snprintf(info->local, sizeof(info->local), "%u.%u.%u.%u", net->ni->nid.addr[0],
 		 net->ni->nid.addr[1], net->ni->nid.addr[2], net->ni->nid.addr[3]);

@@ -315,7 +315,8 @@ static void describe_tcp(const struct lx_sock_conn *conn, struct lx_conn_info *i
 {
 	struct lx_tcpinfo tcp;
 
-	info->tcp_sent = info->tcp_resent = info->srtt_us = info->unacked = info->cwnd = -1;
+	info->tcp_sent = info->tcp_resent = info->srtt_us = info->unacked = info->cwnd =
+		info->unsent = -1;
 	if (lx_tcpinfo_read(conn->fd, &tcp))
 		return;
 	info->tcp_sent = tcp.sent;
@@ -323,6 +324,7 @@ static void describe_tcp(const struct lx_sock_conn *conn, struct lx_conn_info *i
 	info->srtt_us = tcp.srtt_us;
 	info->unacked = tcp.unacked;
 	info->cwnd = tcp.cwnd;
+	info->unsent = tcp.unsent;
 }
 
 static void describe(const struct lx_sock_conn *conn, struct lx_conn_info *info)

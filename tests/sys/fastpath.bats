@@ -353,6 +353,10 @@ is_lossy() {
 	lx r1 -j stream show | jq -e 'any(.stream[]; .why == "lossy" and .gaps >= 4)'
 }
 
+loss_has_a_name() {
+	[[ $(lx r1 doctor) == *"10.1.0.1@tcp1: "*"its packets get lost, or overtake each other"* ]]
+}
+
 # Tagged with VLAN 0, packets are still those of the interface itself.
 @test "packets with an 802.1p priority go by lanes, too" {
 	ingress_program lan1 p-client priority
@@ -382,6 +386,7 @@ is_lossy() {
 	# At this loss rate the daemon takes over streams for a while.
 	begin_put 1m
 	eventually "$PATIENCE" is_lossy
+	eventually "$PATIENCE" loss_has_a_name
 	end_put
 }
 

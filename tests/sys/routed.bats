@@ -304,7 +304,7 @@ resent() {
 	grep -E "TCP sent  [0-9]+ bytes, of these again [1-9]" "$DIR/page"
 	lx r1 -j explain peer $SERVER | jq -e '.explain | .now.tcp_sent_bytes > 0 and
 		all(.conns[]; .srtt_us > 0 and .cwnd_segments > 0) and
-		.peer.peer_ni[0].statistics.tcp_resent_bytes > 0'
+		.peer.peer_ni[0].statistics.tcp_resent_bytes > 0 and .peer.peer_ni[0].heard_s < 60'
 	lx r1 metrics | grep -E 'lnetx_ni_tcp_resent_bytes_total\{nid="10.2.0.11@tcp2".* [1-9]'
 	lx r1 -s conn show | grep -E 'TCP BYTES +SENT AGAIN +SRTT US +UNACKED +CWND'
 	# Its connections are closed, but not forgotten.

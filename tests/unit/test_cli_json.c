@@ -143,13 +143,15 @@ static void test_explain(void **state)
 	      "down_since: 2026-08-05T14:03:08+0200, down_reason: 'it does not answer'}\n"
 	      "peer:\n- primary nid: 10.0.0.2@tcp1\n  Multi-Rail: true\n  peer ni:\n"
 	      "  - {nid: 10.0.0.2@tcp1, state: up, max_ni_tx_credits: 8, available_tx_credits: -2,"
-	      " min_tx_credits: -3, tx_q_num_of_buf: 5000, tx_oldest_ms: 1234, statistics: "
+	      " min_tx_credits: -3, tx_q_num_of_buf: 5000, tx_oldest_ms: 1234, heard_s: 3, "
+	      "statistics: "
 	      "{send_count: 7,"
 	      " recv_count: 6, drop_count: 0, tcp_sent_bytes: 2000, tcp_resent_bytes: 300},"
 	      " health stats: {health value: 900, timeout: 4}}\n"
 	      "conn:\n- {peer: 12345-10.0.0.2@tcp1, nid: 10.0.0.1@tcp1, type: control, "
 	      "local: '10.0.0.1:1023', remote: '10.0.0.2:988', version: 3, tcp_sent_bytes: 2000, "
-	      "tcp_resent_bytes: 300, srtt_us: 77, unacked_segments: 5, cwnd_segments: 10}\n"
+	      "tcp_resent_bytes: 300, srtt_us: 77, unacked_segments: 5, cwnd_segments: 10, "
+	      "unsent_bytes: 9}\n"
 	      "- {peer: 12345-10.0.0.3@tcp1, nid: 10.0.0.1@tcp1, type: any, "
 	      "local: '10.0.0.1:1022', remote: '10.0.0.3:988', version: 3}\n");
 	text = output_of("lnetx explain peer 10.0.0.2@tcp1");
@@ -160,7 +162,7 @@ static void test_explain(void **state)
 			       "the oldest for 1.2 s; "
 			       "credits -2 of 8, lowest -3\n"
 			       "  health    900 of 1000; failures: timeout 4\n"
-			       "  messages  7 sent, 6 received, 0 dropped\n"
+			       "  messages  7 sent, 6 received (the last 3 s ago), 0 dropped\n"
 			       "  TCP sent  2000 bytes, of these again 300 (15 %)\n"
 			       "in the last "));
 	assert_non_null(strstr(text, "10.0.0.2:988"));
@@ -170,7 +172,7 @@ static void test_explain(void **state)
 		 "\"ways\":[{\"nid\":\"10.0.0.2@tcp1\",\"nis\":[{\"nid\":\"10.0.0.1@tcp1\","
 		 "\"status\":\"up\",\"interfaces\":{\"0\":\"eth0\"}");
 	json_has("lnetx -j explain peer 10.0.0.2@tcp1",
-		 "\"srtt_us\":77,\"unacked_segments\":5,\"cwnd_segments\":10");
+		 "\"srtt_us\":77,\"unacked_segments\":5,\"cwnd_segments\":10,\"unsent_bytes\":9");
 	/* Behind a gateway: the connections are the gateway's. */
 	text = output_of("lnetx explain peer 10.9.0.5@tcp2");
 	assert_non_null(strstr(text, "10.9.0.5@tcp2 is not known: nothing came from it, or was "
@@ -179,7 +181,7 @@ static void test_explain(void **state)
 	assert_non_null(strstr(text, "10.0.0.2:988"));
 	free(text);
 	prints("lnetx explain peer 10.9.0.5@tcp7", "no NI on its net, and no route to it");
-	prints("lnetx -s conn show", "TCP BYTES  SENT AGAIN  SRTT US  UNACKED  CWND\n");
+	prints("lnetx -s conn show", "TCP BYTES  SENT AGAIN  SRTT US  UNACKED  CWND  UNSENT\n");
 	prints("lnetx -s peer show", "TCP BYTES  SENT AGAIN");
 	fails(2, "lnetx explain peer", "give a NID of a peer");
 	fails(2, "lnetx explain peer bogus", "not a NID");

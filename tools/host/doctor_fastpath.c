@@ -136,6 +136,9 @@ static const char *stream_trouble(const json_t *stream, const char **ret_next)
 	*ret_next = "there: its routes without the feature tcp_usec_ts, then new connections";
 	if (!strcmp(why, "clock"))
 		return "its TCP timestamps are in microseconds";
+	*ret_next = "its cable, its switch port, ethtool -S there and here";
+	if (!strcmp(why, "lossy"))
+		return "its packets get lost, or overtake each other, on their way here";
 	*ret_next = "net.ipv4.tcp_timestamps the same on both sides, then new connections";
 	return form && 2 * form > lx_json_int(stream, "messages")
 		       ? "its connections and those of the next hops differ in TCP timestamps, IP "

@@ -709,6 +709,9 @@ static void ni_describe(struct lx_core *core, const struct lx_peer_ni *pni,
 		.health = pni->health,
 		.answer_bytes = pni->answer_bytes,
 		.tx_oldest_ms = lx_credit_oldest_ns(core, &pni->tx_queue) / LX_MS_NS,
+		.heard_s = pni->last_alive_ns
+				   ? (int64_t)((lx_core_now(core) - pni->last_alive_ns) / LX_S_NS)
+				   : -1,
 	};
 	lx_udsp_describe_peer_ni(pni, &ret_info->udsp);
 	if (ret_info->alive == LX_ALIVE_DOWN)

@@ -31,6 +31,7 @@ int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info)
 	ret_info->resent = info.tcpi_bytes_retrans;
 	ret_info->unacked = info.tcpi_unacked;
 	ret_info->cwnd = info.tcpi_snd_cwnd;
+	ret_info->unsent = info.tcpi_notsent_bytes;
 	ret_info->rtt_us = info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt;
 	return 0;
 }

@@ -19,6 +19,7 @@ struct lx_tcpinfo {
 	uint64_t sent,
 		resent; /* payload bytes sent, and of these, sent again; 0 below Linux 4.19 */
 	uint32_t unacked, cwnd; /* segments in flight, and how many may be */
+	uint32_t unsent; /* bytes in the socket that were never sent */
 };
 
 /* Returns 0 or -errno. */

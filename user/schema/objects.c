@@ -197,6 +197,7 @@ TABLE(peer_ni, "peer NI",
 	  NONZERO, RARE("ANSWERS") },
 	{ NUMBER(25, "tx_oldest_ms", tx_oldest_ms), OWN,
 	  NONZERO, RARE("OLDEST MS") },
+	{ NUMBER(26, "heard_s", heard_s), OWN, UNSET },
 )
 #undef OF
 
@@ -336,6 +337,7 @@ TABLE(conn, "conn",
 	{ NUMBER(14, "srtt_us", srtt_us), UNSET, WIDE("SRTT US") },
 	{ NUMBER(15, "unacked_segments", unacked), UNSET, WIDE("UNACKED") },
 	{ NUMBER(16, "cwnd_segments", cwnd), UNSET, WIDE("CWND") },
+	{ NUMBER(17, "unsent_bytes", unsent), UNSET, WIDE("UNSENT") },
 )
 #undef OF
 

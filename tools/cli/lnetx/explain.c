@@ -293,10 +293,11 @@ static void print_ni(const json_t *ni)
 	if (lx_json_int(ni, "max_ni_tx_credits"))
 		print_waiting(ni);
 	print_health(ni);
-	printf("  messages  %" JSON_INTEGER_FORMAT " sent, %" JSON_INTEGER_FORMAT
-	       " received, %" JSON_INTEGER_FORMAT " dropped\n",
-	       lx_json_int(stats, "send_count"), lx_json_int(stats, "recv_count"),
-	       lx_json_int(stats, "drop_count"));
+	printf("  messages  %" JSON_INTEGER_FORMAT " sent, %" JSON_INTEGER_FORMAT " received",
+	       lx_json_int(stats, "send_count"), lx_json_int(stats, "recv_count"));
+	if (json_object_get(ni, "heard_s"))
+		printf(" (the last %" JSON_INTEGER_FORMAT " s ago)", lx_json_int(ni, "heard_s"));
+	printf(", %" JSON_INTEGER_FORMAT " dropped\n", lx_json_int(stats, "drop_count"));
 	if (lx_json_int(stats, "tcp_sent_bytes")) {
 		printf("  TCP sent  ");
 		print_share(lx_json_int(stats, "tcp_sent_bytes"),
