@@ -89,7 +89,11 @@
  * that is more than the above, and there is no limit. What counts is the best rate of 0.1 s with a
  * queue; it decays by 1/32 with each.
  */
+#ifdef LX_TEST_NEAR
+#define LX_LIMIT_NS (10 * LX_S_NS)
+#else
 #define LX_LIMIT_NS (10 * LX_MS_NS)
+#endif
 #define LX_LIMIT_KEPT 32
 /* A lane is shared if one stream went, or would have gone, behind another within so many bytes. */
 #define LX_SHARED_BYTES (64u << 20)

@@ -211,6 +211,10 @@ static void limit_by_rate(void **state)
 	/* Where it waits for a sender in between, it says nothing of the line. */
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(limit_after(&run, &now_ns, gbit / 1000, i % 2), kib);
+	/* A stall says nothing, either. */
+	for (int i = 0; i < 300; i++)
+		assert_int_equal(limit_after(&run, &now_ns, 0, true), kib);
+	assert_int_equal(limit_after(&run, &now_ns, gbit, true), kib);
 	assert_int_equal(limit_after(&run, &now_ns, 10 * gbit, true), 0);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(limit_after(&run, &now_ns, gbit, true), 0);

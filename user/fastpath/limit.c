@@ -28,9 +28,11 @@ void lx_fp_limit_lane(struct lx_lane *lane, struct lx_fp_run *run, bool queued, 
 	run->queued_una = una;
 	if (run->sample_ns >= LX_LOOK_MAX_NS) {
 		rate = run->sample * LX_S_NS / run->sample_ns;
-		run->best -= run->best / LX_LIMIT_KEPT;
-		run->best = rate > run->best ? rate : run->best;
-		run->n_samples++;
+		if (rate) { /* one that stands still is not slow */
+			run->best -= run->best / LX_LIMIT_KEPT;
+			run->best = rate > run->best ? rate : run->best;
+			run->n_samples++;
+		}
 		run->sample = run->sample_ns = 0;
 	}
 	bytes = 2 * run->best * (LX_LIMIT_NS + run->rtt_ns) / LX_S_NS;
