@@ -6,10 +6,13 @@
      third ─┘                        └─ victim
 """
 import json
+import re
 import subprocess
+import time
 
 from lab import LabError, stop
 
+ANSWERED = re.compile(r"answered in ([\d.]+) ms")
 CLIENTS = {"faulty": 1, "other": 2, "third": 3}
 SERVERS = {"healthy": 1, "victim": 2}
 ROUTER = """
@@ -98,6 +101,17 @@ class Site:
         """10 Mbit/s to and from a node."""
         self.limit(name, "eth0", "10mbit")
         self.limit(lan, name, "10mbit")
+
+
+def pings(lab, ns, nid, seconds, pause):
+    """How long a node's pings took, ms, one after the other; those that fail, their time-out."""
+    times, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        r = lab.lnetx(ns, "ping", nid, "timeout", "20", check=False)
+        found = ANSWERED.search(r.stdout)
+        times.append(float(found[1]) if found else 20000)
+        time.sleep(pause)
+    return times
 
 
 def result(process, seconds):

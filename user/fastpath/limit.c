@@ -45,7 +45,7 @@ void lx_fp_limit_lane(struct lx_lane *lane, struct lx_fp_run *run, bool queued, 
 void lx_fp_limit_slow(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	const uint64_t slow = LX_GRANT_MIN * LX_S_NS / LX_LIMIT_NS;
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_lane *lane = lx_fp_lane_at(fp, index);
 	struct lx_fp_neighbour *peer = fp->peer[lane->next_hop];
 	const struct lx_fp_run *run = &fp->run[index];
 	uint64_t rate = run->best * lx_fastpath_peer(fp->fastpath, lane->next_hop)->n_lanes;
