@@ -130,7 +130,8 @@ static void check_cpu(struct lx_doctor *d, const json_t *before, const json_t *s
 		lx_findings_add(
 			&d->found, false, "CPU",
 			json_is_true(json_object_get(status, "priority"))
-				? "more or faster CPUs, more receive queues, or another router"
+				? "packets in threads (lnetxd(8), CPU TIME), more CPUs or receive "
+				  "queues, or another router"
 				: "let lnetxd come before other processes: lnetxd(8), CPU TIME",
 			"lnetxd's threads waited for it for %" PRId64
 			" %% of the time, and interrupts took "

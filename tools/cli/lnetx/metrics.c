@@ -177,6 +177,8 @@ static const struct lx_metric peer_metrics[] = {
 		"available_tx_credits"),
 	GAUGE("lnetx_peer_tx_credits_min", "their lowest number so far", "min_tx_credits"),
 	GAUGE("lnetx_peer_tx_queued_bytes", "payload that waits for it", "tx_q_num_of_buf"),
+	GAUGE("lnetx_peer_tx_oldest_milliseconds",
+		"how long the oldest message to it has waited for a credit", "tx_oldest_ms"),
 	COUNTER("lnetx_peer_tcp_sent_bytes",
 		"what sockets sent to it, without what the programs forward",
 		"statistics.tcp_sent_bytes"),
