@@ -128,6 +128,32 @@ more_than() {
 	ended_well
 }
 
+# cable N off|on: of one of r1's cards; the port leads to QEMU's monitor
+cable() {
+	local up=1
+
+	[ "$2" = on ] || up=0
+	echo "set_link near$1 $2" >"$(echo /dev/vport*p2)"
+	eventually "$PATIENCE" on r1 grep -qx $up /sys/class/net/eth$(($1 - 1))/carrier
+}
+
+@test "a card whose cable is pulled under load" {
+	[ "$KIND" != e1000e ] || skip "QEMU 7.2's e1000e does not tell its driver"
+	cards_stop
+	addresses
+	router
+	loads 8 get 20k 3600
+	for n in 2 1; do
+		sleep "$CELL"
+		cable $n off
+		sleep 1
+		cable $n on
+		goes_on
+	done
+	none_wrong
+	ended_well
+}
+
 @test "a card whose driver lets go of it under load, and takes it again" {
 	cards_stop
 	addresses
