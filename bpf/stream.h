@@ -229,7 +229,7 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 	struct lx_settings *settings = lx_settings();
 	__u32 near = w->fragment.extent;
 
-	if (skb->gso_size && (lx_has_frag_list(skb) || !lx_spread_cuts(skb, w))) {
+	if (skb->gso_size && (!lx_spread_cuts(skb, w) || lx_unlist(skb))) {
 		LX_ADD(&s->resegmented, 1);
 		if (!settings || !settings->resegment_ifindex)
 			return LX_DROP;

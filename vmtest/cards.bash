@@ -154,7 +154,7 @@ ended_well() {
 	fastpath_used r1
 	equal "$(fastpath_sum r1 lost)" 0
 	packets_are_true
-	echo "# $KIND: $(resegmented_lists) packets with a frag_list and parts for several next" \
+	echo "# $KIND: $(lists_apart) packets with a frag_list and parts for several next" \
 		"hops" >&3
 }
 

@@ -59,10 +59,10 @@ memory_is_no_page() {
 	esac
 }
 
-# enough: some are resegmented for another reason
+# enough: each has at most eight parts, and others are cut, too
 enough() {
 	sleep 3
-	[ "$(fastpath_sum r1 resegmented)" -ge $((LISTS + LISTS / 20)) ]
+	[ "$(fastpath_sum r1 fragments)" -ge $((LISTS * 10)) ]
 }
 
 # A packet of the server has messages for several clients. It is linear, in memory that is no page.
@@ -75,5 +75,5 @@ enough() {
 	end_load client
 	all_arrived "$DIR/client.json"
 	ended_well
-	[ "$(resegmented_lists)" -ge "$LISTS" ]
+	[ "$(lists_apart)" -ge "$LISTS" ]
 }

@@ -684,8 +684,8 @@ has_shape() {
 	grep "^shapes: $1 $2 .*\<$3 " "$DIR/packets" || { grep ^shapes "$DIR/packets"; return 1; }
 }
 
-# resegmented_lists: after packets_are_true(): how many packets with a frag_list were resegmented
-resegmented_lists() {
+# lists_apart: after packets_are_true(): how many packets with a frag_list were taken apart
+lists_apart() {
 	sed -n 's/^looked at .* packets, \([0-9]*\) with.*/\1/p' "$DIR/packets"
 }
 

@@ -123,7 +123,7 @@ struct {
 } shapes SEC(".maps");
 
 __u64 checked;
-__u64 lists; /* packets with a frag_list that were to be resegmented */
+__u64 lists; /* packets with a frag_list that were to be resegmented, or cut */
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
@@ -385,11 +385,16 @@ static __always_inline __s32 offset(__u16 at, __u64 room)
 	return at == UNSET ? -1 : (__s32)at - (__s32)room;
 }
 
+static __always_inline struct skb_shared_info___lx *shared_of(const struct sk_buff___lx *skb)
+{
+	return (void *)(BPF_CORE_READ(skb, head) + skb->end);
+}
+
 static __always_inline void describe(struct packet_report *r, const struct packet *p,
 				     const struct sk_buff___lx *skb)
 {
 	unsigned char *head = BPF_CORE_READ(skb, head);
-	struct skb_shared_info___lx *shared = (void *)(head + skb->end);
+	struct skb_shared_info___lx *shared = shared_of(skb);
 	__u64 room = p->data - head;
 	struct sk_buff___lx *list;
 
@@ -509,6 +514,18 @@ int BPF_PROG(packet_entered, struct sk_buff___lx *skb)
 	return look(skb, skb->dev, PACKET_POINT_ENTRY, ~0u);
 }
 
+/* All of a packet is put in one place: it is to be cut. */
+SEC("?fentry/__pskb_pull_tail")
+int BPF_PROG(packet_pulled, struct sk_buff___lx *skb, int delta)
+{
+	struct skb_shared_info___lx *shared = shared_of(skb);
+
+	if ((__u32)delta == skb->data_len && BPF_CORE_READ(shared, frag_list) &&
+	    is_ours(skb->dev->nd_net.net->ns.inum))
+		__sync_fetch_and_add(&lists, 1);
+	return 0;
+}
+
 /* Little where packets are cut: they have been, and are prepared for the driver next (bpf/cut.h). */
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(packet_queued, struct sk_buff___lx *skb)
@@ -566,7 +583,7 @@ static __always_inline __u32 list_shape(struct sk_buff___lx *list)
 
 static __always_inline __u32 shape_of(struct sk_buff___lx *skb, __u32 headers)
 {
-	struct skb_shared_info___lx *shared = (void *)(BPF_CORE_READ(skb, head) + skb->end);
+	struct skb_shared_info___lx *shared = shared_of(skb);
 	__u32 summed = BPF_CORE_READ_BITFIELD(skb, ip_summed);
 	__u32 head_frag = BPF_CORE_READ_BITFIELD(skb, head_frag);
 

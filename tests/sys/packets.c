@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Watches the packets of a test (packets.bpf.c): until it is terminated, in all network namespaces
- * whose names begin with PREFIX. Then it prints, one a line, what was wrong with packets, the packets that
- * were dropped, and how many were looked at:
+ * whose names begin with PREFIX. Then it prints, one a line, what was wrong with packets, the
+ *packets that were dropped, and how many were looked at:
  *
  *	wrong: transport_header is not behind the IP header: 12 packets ...
  *	dropped: TC_EGRESS at tcx_run: 3 packets, the first one at r1 eth0, ...
- *	looked at 123456 packets, 12 with a frag_list were resegmented
+ *	looked at 123456 packets, 12 with a frag_list were taken apart
  *
  * With "shapes" it also prints what received packets were made of, by interface, in front of that:
  *
@@ -274,6 +274,7 @@ static struct packets_bpf *load(bool entry, bool shapes)
 	if (!b)
 		return NULL;
 	bpf_program__set_autoload(b->progs.packet_entered, entry);
+	bpf_program__set_autoload(b->progs.packet_pulled, entry);
 	bpf_program__set_autoload(b->progs.packet_received, shapes);
 	if (!packets_bpf__load(b) && !packets_bpf__attach(b))
 		return b;
@@ -317,7 +318,7 @@ int main(int argc, char **argv)
 	print_all_wrong(b);
 	print_dropped(b);
 	print_shapes(b);
-	printf("looked at %" PRIu64 " packets, %" PRIu64 " with a frag_list were resegmented\n",
+	printf("looked at %" PRIu64 " packets, %" PRIu64 " with a frag_list were taken apart\n",
 	       (uint64_t)b->bss->checked, (uint64_t)b->bss->lists);
 	packets_bpf__destroy(b);
 	return 0;
