@@ -411,7 +411,12 @@ LX_INLINE void lx_seg_make_ts(struct lx_seg *g, const struct lx_tcp_ts *tcp_ts)
 	g->out_options[2] = lx_be32(tcp_ts->recent);
 }
 
-/* Writes the new headers into the packet. @hlen: length of the TCP header. */
+/*
+ * Writes the new headers into the packet. @hlen: length of the TCP header.
+ *
+ * Its hash was that of the sender's connection: CPUs and queues chosen by that would reorder what
+ * several senders have on a lane, and of that PAWS drops what bears an older millisecond.
+ */
 LX_INLINE int lx_seg_store(struct __sk_buff *skb, struct lx_seg *g, __u32 family, __u32 hlen,
 			   __u64 flags)
 {
@@ -419,7 +424,8 @@ LX_INLINE int lx_seg_store(struct __sk_buff *skb, struct lx_seg *g, __u32 family
 
 	if (bpf_skb_store_bytes(skb, ETH_HLEN, g->out_l3,
 				family == LX_AF_INET6 ? sizeof(struct lx_ip6_hdr)
-						      : sizeof(struct lx_ip4_hdr), flags))
+						      : sizeof(struct lx_ip4_hdr),
+				flags | BPF_F_INVALIDATE_HASH))
 		return -1;
 	n = LX_LENGTH(n, 63);
 	if (n > 60)
