@@ -345,7 +345,8 @@ stop() {
 	[ -n "$pid" ] || return 0
 	unset "daemon_pid[$name]"
 	# Its mount namespace, and with it the programs, may be gone just before its sockets are.
-	[ "${2:-}" != KILL ] || DROPS_EXPECTED+=('SOCKET_FILTER at tcp_v4_rcv')
+	[ "${2:-}" != KILL ] ||
+		DROPS_EXPECTED+=('SOCKET_FILTER at tcp_v4_rcv' 'QUEUE_PURGE at tcp_disconnect')
 	kill "-${2:-TERM}" "$pid"
 	eventually "$PATIENCE" gone "$pid" || kill -9 "$pid"
 	wait "$pid" || status=$?
