@@ -158,26 +158,24 @@ ended_well() {
 		"hops" >&3
 }
 
-# knock NODE ADDRESS: at a closed port, which answers. A test machine may have no ping.
-knock() {
-	on "$1" bash -c "echo >/dev/udp/$2/9"
-}
-
-# Whose counters, interrupts and neighbours change with two datagrams and answers, and whose do not.
+# Whose counters, interrupts and neighbours change with two packets and answers, and whose do not.
+# A test machine may have no ping.
 which_card_stands_still() {
 	local at node card
 
 	for at in before after; do
 		for card in 'client eth0' 'r1 eth0' 'r1 eth1' 'server eth0'; do
 			node=${card% *} card=${card#* }
-			echo "# $at two datagrams, $node:"
+			echo "# $at two knocks, $node:"
 			on "$node" ip -s -s link show "$card" | sed -n '3,$p'
 			on "$node" tc -s qdisc show dev "$card"
 			on "$node" ip neigh show dev "$card"
 			on "$node" ethtool -S "$card" | grep -v ': 0$' | head -n 60
 		done
 		grep -E 'eth|virtio|x[0-9]' /proc/interrupts
-		[ $at = after ] || { knock r1 10.1.0.1; knock server 10.2.0.11; sleep 1; }
+		[ $at = before ] || break
+		knock r1 10.1.0.1 9 || :
+		knock server 10.2.0.11 9 || :
 	done
 	return 0
 }

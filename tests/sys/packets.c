@@ -2,7 +2,7 @@
 /*
  * Watches the packets of a test (packets.bpf.c): until it is terminated, in all network namespaces
  * whose names begin with PREFIX. Then it prints, one a line, what was wrong with packets, the
- *packets that were dropped, and how many were looked at:
+ * packets that were dropped, and how many were looked at:
  *
  *	wrong: transport_header is not behind the IP header: 12 packets ...
  *	dropped: TC_EGRESS at tcx_run: 3 packets, the first one at r1 eth0, ...
